@@ -1,0 +1,12 @@
+// Element types inside the compiler: the public DType and the type it is computed in.
+#pragma once
+
+#include <ingot/dtype.h>
+
+namespace ingot {
+
+// The type in which a value of `dtype` is computed inside a kernel: f32 for f16 and bf16, i32 for
+// u8, else itself. Rounding (or wrapping) back to `dtype` is a separate, explicit step.
+DType compute_dtype(DType dtype);
+
+}  // namespace ingot

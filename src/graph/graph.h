@@ -1,0 +1,105 @@
+// The tensor-level IR: SSA nodes over the op table, in topological order.
+//
+// Text form (one graph a file; see docs/semantics.md for the meaning of each op):
+//   graph bias_gelu(x: bf16[B, 8192], b: bf16[8192]) {
+//     t = add(x, b)
+//     y = gelu(t)
+//     return y
+//   }
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/tensor.h"
+#include "op/op.h"
+
+namespace ingot {
+
+using NodeId = int32_t;
+
+struct Node {
+  Op op;
+  std::vector<NodeId> operands;  // all smaller than this node's id
+  Attrs attrs;
+  TensorType type;
+  std::string name;  // the user's, unique in the graph; derived from structure otherwise
+  Location location;
+  // constant: its data. A constant of one element is a literal (0 bytes); more count as weights.
+  std::shared_ptr<const Tensor> data;
+  // Index into Graph::sources: the op of the program as the user wrote it that this node is
+  // (part of). -1 before mark_sources, and for inputs and constants.
+  int32_t source = -1;
+};
+
+// An op of the user's program, after shape arithmetic and constants are folded and before any
+// decomposition: the unit in which ops, separate kernels and separate bytes are counted.
+struct SourceOp {
+  std::string name;
+  Op op;
+  std::vector<std::string> operands;
+  std::vector<int64_t> literal_operands;  // positions that are literals
+  TensorType type;
+};
+
+struct Graph {
+  std::string name;
+  std::vector<Node> nodes;
+  std::vector<NodeId> inputs;    // nodes with Op::input, in signature order
+  std::vector<NodeId> outputs;   // may repeat a node or name an input
+  std::vector<std::string> output_names;
+  std::vector<SourceOp> sources;
+
+  const Node& operator[](NodeId id) const { return nodes[static_cast<size_t>(id)]; }
+  Node& operator[](NodeId id) { return nodes[static_cast<size_t>(id)]; }
+};
+
+// Builds a graph node by node with inference and name uniqueness. Errors carry the location.
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(std::string name);
+  NodeId input(std::string name, DType dtype, Shape shape, Location location = {});
+  NodeId constant(Tensor value, std::string name = {}, Location location = {});
+  NodeId literal(DType dtype, double value, Location location = {});
+  NodeId literal_i64(DType dtype, int64_t value, Location location = {});
+  // An empty name is derived: the op's name, made unique.
+  NodeId add(Op op, std::vector<NodeId> operands, Attrs attrs = {}, std::string name = {},
+             Location location = {}, int32_t source = -1);
+  void output(NodeId id, std::string name = {});
+  const Node& operator[](NodeId id) const { return graph_[id]; }
+  // Applies the size equalities found on the way: equal names become one (the first seen).
+  Graph take();
+
+  // For passes: copies a node of another graph with operands already mapped.
+  NodeId copy(const Node& node, std::vector<NodeId> operands);
+  Graph& graph() { return graph_; }
+
+ private:
+  std::string unique_name(std::string wanted);
+  void unify(const SizeEquality& equality, const Location& location);
+  Graph graph_;
+  std::map<std::string, int> name_uses_;
+  std::map<std::string, Sym, std::less<>> substitutions_;
+};
+
+std::string print(const Graph& graph);
+// `file` is for messages; constant(file="w.npy") is read relative to its folder.
+Graph parse_graph(std::string_view text, const std::string& file);
+// Operand order, types re-inferred, names unique, outputs valid. Error{internal} names `where`.
+void verify(const Graph& graph, std::string_view where);
+
+// Names of the sizes, in order of first appearance in the inputs.
+std::vector<std::string> size_names(const Graph& graph);
+// Consumers of every node, graph outputs not counted.
+std::vector<std::vector<NodeId>> consumers(const Graph& graph);
+
+// A literal's value: nullopt unless `node` is a one-element constant.
+std::optional<double> literal_value(const Node& node);
+
+// Concrete sizes from the inputs' shapes; checks every one ("x: expected [B, 8], got [4, 9]").
+Bindings bind_sizes(const Graph& graph, const std::vector<std::vector<int64_t>>& input_shapes);
+std::vector<int64_t> evaluate(const Shape& shape, const Bindings& bindings);
+
+}  // namespace ingot

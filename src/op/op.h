@@ -1,0 +1,114 @@
+// The op table as data: every fact about an op that any stage may ask. Rows stand in ops.def.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "base/sym.h"
+
+namespace ingot {
+
+// One enumerator per row of ops.def; a name that is a C++ keyword carries a trailing underscore
+// in the enum only (and_, or_, xor_, not_); op_name gives "and".
+enum class Op : uint16_t {
+#define INGOT_OP(name) name,
+#include "op/op_names.def"
+#undef INGOT_OP
+};
+
+enum class Category : uint8_t {
+  elementwise,  // one formula per element
+  reduction,    // sum max min prod any all: a combine op and an identity
+  movement,     // an index map: reshape transpose broadcast slice concat pad gather
+  contraction,  // matmul conv: a routine on tiles
+  creation,     // input constant iota
+  composite,    // defined by its decomposition into the others
+};
+
+using AttrValue = std::variant<bool, int64_t, double, std::string, DType, std::vector<Sym>>;
+using Attrs = std::map<std::string, AttrValue, std::less<>>;
+
+enum class AttrType : uint8_t { boolean, integer, real, text, dtype, sizes };
+struct AttrInfo {
+  std::string_view name;
+  AttrType type;
+  std::string_view default_text;  // "" = required
+};
+
+// How the result's dtype follows from the operands'.
+enum class DTypeRule : uint8_t { same, boolean, attribute, second };
+
+// Sets of dtypes an op takes.
+enum class DTypeSet : uint8_t { any, number, floating, integer, boolean, integer_or_boolean };
+
+enum OpFlag : unsigned {
+  commutative = 1,
+  associative = 2,
+  idempotent = 4,
+  view = 8,  // 0 bytes, 0 kernels: reshape transpose slice broadcast split
+};
+
+struct OpInfo {
+  Op op;
+  std::string_view name;
+  Category category;
+  int min_operands, max_operands;  // max -1: any number
+  DTypeSet operands;
+  DTypeRule rule;
+  unsigned flags;
+  double flops;         // counted FLOPs per element (interface.md: add = 1)
+  double instructions;  // estimated vector instructions per element vector on the CPU
+  std::vector<AttrInfo> attrs;
+  // Elementwise: expressions in a, b, c (operands) and p, q, r (real attributes in row order), in
+  // the dialect of src/device; "" = no such dtype class. Reductions: the combine formula in a, b.
+  std::string_view float_formula, integer_formula, boolean_formula;
+  double identity;              // reductions; ±inf means the dtype's extreme for integers
+  std::string_view onnx;        // "Add", or "" ; several separated by spaces
+  std::string_view doc;         // one sentence
+};
+
+const OpInfo& op_info(Op op);
+std::span<const OpInfo> all_ops();
+std::string_view op_name(Op op);
+const OpInfo* find_op(std::string_view name);       // text form name; nullptr if unknown
+std::string nearest_op_name(std::string_view name);  // for "did you mean"
+bool accepts(DTypeSet set, DType dtype);
+
+// Attribute access; the row's default where absent. Internal error on a wrong type.
+bool flag_attr(const OpInfo& info, const Attrs& attrs, std::string_view name);
+int64_t integer_attr(const OpInfo& info, const Attrs& attrs, std::string_view name);
+double real_attr(const OpInfo& info, const Attrs& attrs, std::string_view name);
+std::string text_attr(const OpInfo& info, const Attrs& attrs, std::string_view name);
+DType dtype_attr(const OpInfo& info, const Attrs& attrs, std::string_view name);
+std::vector<Sym> sizes_attr(const OpInfo& info, const Attrs& attrs, std::string_view name);
+// `dims`-like attributes: constant, negative ones counted from `rank`, sorted, checked.
+std::vector<int> dims_attr(const OpInfo& info, const Attrs& attrs, std::string_view name, int rank);
+
+// What inference knows of an operand or result.
+struct TensorType {
+  DType dtype;
+  Shape shape;
+  friend bool operator==(const TensorType&, const TensorType&) = default;
+};
+
+// Two named sizes that must be equal for the program to make sense (B and C in add([B], [C])).
+struct SizeEquality {
+  Sym left, right;
+};
+
+// Result type of an op. Errors begin with the op and its shapes:
+// "matmul: f32[4, 3] × f32[2, 5]: inner sizes 3 and 2 differ". Named sizes that have to agree are
+// appended to `equalities` (may be null: then a mismatch of names is an error).
+TensorType infer_type(Op op, std::span<const TensorType> operands, const Attrs& attrs,
+                      std::vector<SizeEquality>* equalities);
+
+// NumPy broadcasting of two shapes.
+Shape broadcast_shapes(const Shape& a, const Shape& b, std::vector<SizeEquality>* equalities);
+
+}  // namespace ingot

@@ -7,7 +7,8 @@ file(MAKE_DIRECTORY ${INGOT_GENERATED}/onnx)
 set(write_version ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DVERSION=${PROJECT_VERSION}
                   -DOUTPUT=${INGOT_GENERATED}/version.h -P ${CMAKE_SOURCE_DIR}/cmake/write_version.cmake)
 execute_process(COMMAND ${write_version})
-add_custom_target(ingot_version COMMAND ${write_version} BYPRODUCTS ${INGOT_GENERATED}/version.h)
+add_custom_target(ingot_version COMMAND ${write_version} BYPRODUCTS ${INGOT_GENERATED}/version.h
+                  COMMENT "Looking at the version")
 
 # library_text.cpp: the device library, src/device/**/*.inc, as text inside the binary.
 file(GLOB_RECURSE device_texts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/device/*.inc)

@@ -36,7 +36,7 @@ def complaint(path, bracket, name):
     folder = (rest[0] if len(rest) > 1 else "api") if top == "src" else top
     for pattern, folders in ONLY_IN:
         if pattern.search(name) and folder not in folders:
-            return f"only {' '.join(sorted(folders)) or 'nobody'} may include it"
+            return f"may be included by: {' '.join(sorted(folders)) or 'nobody'}"
     target = name.split("/")[0]
     ours = bracket == '"' or target in MAY_SEE or target == "ingot"
     if not ours or name.endswith(".pb.h"):

@@ -10,9 +10,10 @@
 namespace ingot {
 
 struct JitOptions {
-  std::string cache_dir;  // empty: $INGOT_CACHE_DIR, else $XDG_CACHE_HOME/ingot, else ~/.cache/ingot
-  std::string compiler;   // empty: $CXX, else g++, else clang++, else c++
-  int jobs = 0;           // compilers at once; 0: number of cores
+  std::string
+      cache_dir;         // empty: $INGOT_CACHE_DIR, else $XDG_CACHE_HOME/ingot, else ~/.cache/ingot
+  std::string compiler;  // empty: $CXX, else g++, else clang++, else c++
+  int jobs = 0;          // compilers at once; 0: number of cores
 };
 
 // A loaded shared object; closed with the last reference.
@@ -34,8 +35,9 @@ struct Unit {
   std::string source;  // a whole translation unit
 };
 
-// Compiles all units at once. Key: SHA-256 of source, flags, CPU features, compiler version and our ABI.
-// A compiler failure is Error{internal} with the source lines around it; no compiler is Error{input}.
+// Compiles all units at once. Key: SHA-256 of source, flags, CPU features, compiler version and our
+// ABI. A compiler failure is Error{internal} with the source lines around it; no compiler is
+// Error{input}.
 std::vector<Library> compile(const std::vector<Unit>& units, const JitOptions& options);
 
 struct CacheStats {
@@ -43,9 +45,10 @@ struct CacheStats {
   int64_t entries, bytes, damaged;
 };
 CacheStats cache_stats(const JitOptions& options);
-CacheStats cache_verify(const JitOptions& options);  // re-reads every checksum, removes damaged entries
+CacheStats cache_verify(
+    const JitOptions& options);  // re-reads every checksum, removes damaged entries
 CacheStats cache_clear(const JitOptions& options);
 std::string compiler_version(const JitOptions& options);  // "g++ (Debian …) 12.2.0"
-std::string cpu_description();  // model name and the vector features used
+std::string cpu_description();                            // model name and the vector features used
 
 }  // namespace ingot

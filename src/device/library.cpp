@@ -1,0 +1,174 @@
+// Cuts the embedded library into functions and sections.
+#include "device/library.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <vector>
+
+#include "device/library_text.h"
+
+namespace ingot::device {
+namespace {
+
+struct Function {
+  std::string name, type;              // "exp", "f32": the type of the first parameter
+  std::string text;                    // with the comment above it
+  std::vector<std::string> words;      // identifiers in the body
+  bool wide = false;                   // computes in 64-bit types too
+};
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  for (size_t i = 0; i < text.size();) {
+    size_t begin = i;
+    while (i < text.size() && is_word(text[i])) i++;
+    if (i == begin) {
+      i++;
+    } else if (std::isdigit(static_cast<unsigned char>(text[begin])) == 0) {
+      words.emplace_back(text.substr(begin, i - begin));
+    }
+  }
+  return words;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+// Library files are sequences of blocks parted by an empty line or by the next comment or INLINE at
+// the start of a line; a block ends with a line "}" or is one line.
+void cut(std::string_view text, std::vector<Function>& functions) {
+  std::string block;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(text.find('\n', begin), text.size() - 1);
+    std::string_view line = text.substr(begin, end + 1 - begin);
+    begin = end + 1;
+    if (line == "\n") {
+      block.clear();
+      continue;
+    }
+    block += line;
+    bool starts = line.starts_with("INLINE ") || line.starts_with("TABLE ");
+    bool closed = line == "}\n" || line == "};\n" ||
+                  (starts && (line.ends_with("}\n") || line.ends_with("};\n")));
+    if (!closed) continue;
+    size_t head = block.find("INLINE ");
+    bool table = head == std::string::npos;
+    if (table) head = block.find("TABLE ");
+    Function f;
+    f.words = words_of(std::string_view(block).substr(head));
+    if (table) {  // TABLE long name[]
+      f.name = f.words[2];
+    } else {  // INLINE type name(type
+      f.name = f.words[2];
+      f.type = lower(f.words[3]);
+    }
+    f.words.erase(f.words.begin(), f.words.begin() + 3);
+    f.wide = std::any_of(f.words.begin(), f.words.end(), [](const std::string& w) {
+      return w == "F64" || w == "I64" || w == "to_f64" || w == "to_i64";
+    });
+    f.text = std::move(block);
+    block.clear();
+    functions.push_back(std::move(f));
+  }
+}
+
+const std::vector<Function>& all_functions() {
+  static const std::vector<Function> functions = [] {
+    std::vector<Function> result;
+    for (const char* file : {"elementary_f64.inc", "elementary_f32.inc", "integer.inc"}) {
+      cut(embedded(file), result);
+    }
+    return result;
+  }();
+  return functions;
+}
+
+}  // namespace
+
+bool has_function(std::string_view name) {
+  const std::vector<Function>& all = all_functions();
+  return std::any_of(all.begin(), all.end(), [&](const Function& f) { return f.name == name; });
+}
+
+std::string library_text(const std::set<std::string>& functions) {
+  const std::vector<Function>& all = all_functions();
+  std::vector<bool> used(all.size());
+  std::vector<size_t> open;
+  auto use = [&](std::string_view name, std::string_view type) {
+    for (size_t i = 0; i < all.size(); i++) {
+      bool match = all[i].name == name && (type.empty() || all[i].type.empty() || all[i].type == type);
+      if (!match || used[i]) continue;
+      used[i] = true;
+      open.push_back(i);
+    }
+  };
+  for (const std::string& entry : functions) {
+    size_t dot = entry.find('.');
+    use(entry.substr(0, dot), dot == std::string::npos ? "" : entry.substr(dot + 1));
+  }
+  while (!open.empty()) {
+    const Function& f = all[open.back()];
+    open.pop_back();
+    for (const std::string& word : f.words) {
+      use(word, f.type);
+      if (f.wide) use(word, "f64");
+      if (f.wide) use(word, "i64");
+    }
+  }
+  std::string text;
+  for (size_t i = 0; i < all.size(); i++) {
+    if (used[i]) text += all[i].text + "\n";
+  }
+  return text;
+}
+
+std::string vector_prelude(const std::set<std::string>& sections) {
+  std::string_view text = embedded("vector.inc");
+  std::string result;
+  bool keep = true;  // the file's head
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(text.find('\n', begin), text.size() - 1);
+    std::string_view line = text.substr(begin, end + 1 - begin);
+    begin = end + 1;
+    constexpr std::string_view marker = "//: section ";
+    if (line.starts_with(marker)) {
+      // a marker may name several sections: the text belongs to each of them
+      std::vector<std::string> names = words_of(line.substr(marker.size()));
+      keep = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+        return name == "core" || sections.contains(name);
+      });
+    } else if (keep) {
+      result += line;
+    }
+  }
+  return result;
+}
+
+std::string vector_prelude() {
+  return vector_prelude({"f64", "u8", "bf16", "f16", "stream"});
+}
+
+std::set<std::string> sections_used(std::string_view text) {
+  static const std::map<std::string, std::string, std::less<>> section_of_suffix = {
+      {"f64", "f64"}, {"i64", "f64"}, {"m64", "f64"},   {"u8", "u8"},
+      {"bool", "u8"}, {"bf16", "bf16"}, {"f16", "f16"},
+  };
+  std::set<std::string> sections;
+  for (const std::string& word : words_of(text)) {
+    if (word == "F64" || word == "I64" || word == "M64") sections.insert("f64");
+    if (word.starts_with("stream_")) sections.insert("stream");
+    size_t bar = word.rfind('_');
+    if (bar == std::string::npos) continue;
+    auto found = section_of_suffix.find(std::string_view(word).substr(bar + 1));
+    if (found != section_of_suffix.end()) sections.insert(found->second);
+  }
+  return sections;
+}
+
+}  // namespace ingot::device

@@ -1,0 +1,28 @@
+// The device library as text for generated kernels: the functions a kernel calls, and the CPU
+// vector vocabulary that they are written in. Entry points: library_text and vector_prelude.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace ingot::device {
+
+// Whether the library has a function of that name ("exp"), for any type.
+bool has_function(std::string_view name);
+
+// The text of these functions and of all they call, in an order that compiles, each once. An entry
+// is "exp" (every overload) or "exp.f32" (one; also .f64, .i32, .i64). Unknown names are ignored,
+// so that the names of vocabulary primitives may be passed too.
+std::string library_text(const std::set<std::string>& functions);
+
+// The vector vocabulary for g++ and clang on the CPU, sixteen lanes. Sections other than "core"
+// (f32 and i32, always there): "f64" (and i64), "u8" (and bool), "bf16", "f16", "stream".
+std::string vector_prelude(const std::set<std::string>& sections);
+// All of it.
+std::string vector_prelude();
+
+// The sections that a kernel text needs, found by the names it uses.
+std::set<std::string> sections_used(std::string_view text);
+
+}  // namespace ingot::device

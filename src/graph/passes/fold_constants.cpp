@@ -1,0 +1,61 @@
+#include <algorithm>
+
+#include "graph/evaluate.h"
+#include "graph/passes/passes.h"
+#include "graph/passes/rebuild.h"
+
+namespace ingot {
+namespace {
+
+constexpr int64_t size_limit = int64_t{16} << 20;
+
+std::optional<int64_t> constant_bytes(const TensorType& type) {
+  int64_t bytes = byte_size(type.dtype);
+  for (const Sym& size : type.shape) {
+    std::optional<int64_t> value = size.constant();
+    if (!value || __builtin_mul_overflow(bytes, *value, &bytes)) return std::nullopt;
+  }
+  return bytes;
+}
+
+bool may_fold(const GraphBuilder& builder, const Node& node, const std::vector<NodeId>& operands) {
+  Category category = op_info(node.op).category;
+  // A product's bits are the library's. A node without operands (iota) is cheaper than its data.
+  if (operands.empty() || category == Category::contraction) return false;
+  int64_t operand_bytes = 0;
+  for (NodeId id : operands) {
+    if (builder[id].op != Op::constant) return false;
+    operand_bytes = std::max(operand_bytes, builder[id].data->bytes());
+  }
+  std::optional<int64_t> bytes = constant_bytes(node.type);
+  if (!bytes) return false;
+  // A broadcast is only an index map: its data would have to be read, the operand's need not.
+  if (node.op == Op::broadcast) return *bytes <= operand_bytes;
+  return *bytes <= std::max(size_limit, operand_bytes);
+}
+
+// The node alone, as a graph of constants.
+Tensor evaluate_node(const GraphBuilder& builder, const Node& node,
+                     const std::vector<NodeId>& operands) {
+  GraphBuilder alone(node.name);
+  std::vector<NodeId> copies;
+  for (NodeId id : operands) copies.push_back(alone.copy(builder[id], {}));
+  alone.output(alone.copy(node, copies));
+  return evaluate(alone.take(), {}, Precision::per_op).front();
+}
+
+}  // namespace
+
+Graph fold_constants(const Graph& graph) {
+  return rebuild(graph, [](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
+    if (!may_fold(builder, node, operands)) return builder.copy(node, std::move(operands));
+    try {
+      return builder.constant(evaluate_node(builder, node, operands), node.name, node.location);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::internal) throw;
+      return builder.copy(node, std::move(operands));  // an index out of range: said at run time
+    }
+  });
+}
+
+}  // namespace ingot

@@ -1,0 +1,55 @@
+#include "graph/passes/passes.h"
+
+namespace ingot {
+namespace {
+
+bool same_node(const Node& a, const Node& b) {
+  return a.op == b.op && a.operands == b.operands && a.attrs == b.attrs && a.type == b.type &&
+         a.name == b.name && a.source == b.source;
+}
+
+bool same(const Graph& a, const Graph& b) {
+  if (a.nodes.size() != b.nodes.size() || a.outputs != b.outputs) return false;
+  if (a.sources.size() != b.sources.size()) return false;
+  for (size_t i = 0; i < a.nodes.size(); ++i) {
+    if (!same_node(a.nodes[i], b.nodes[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const std::vector<GraphPass>& graph_passes() {
+  static const std::vector<GraphPass> passes = {
+      // First: what is known before run time is no op of the program.
+      {"fold_constants", "evaluates nodes whose operands are constants", fold_constants},
+      // Before sources are counted: the separate program runs the gather too, in every mode.
+      {"one_hot_to_gather", "turns products with a one-hot operand into gathers",
+       one_hot_to_gather},
+      // The last moment at which the program still is the one that the user wrote.
+      {"mark_sources", "records the ops that are counted", mark_sources},
+      // Before simplify, so that one rule serves a composite and the same thing spelled out.
+      {"decompose", "writes composite ops in primitives", decompose},
+      // Before merge_common: nodes that become equal by a rule then merge.
+      {"simplify", "removes what changes no bit", simplify},
+      // Last: also merges what the parts of two composites share, such as a row's maximum.
+      {"merge_common", "computes equal values once", merge_common},
+  };
+  return passes;
+}
+
+Graph run_graph_passes(const Graph& graph,
+                       const std::function<void(const GraphPass&, const Graph&)>& observe) {
+  verify(graph, "the program");
+  Graph current = graph;
+  for (const GraphPass& pass : graph_passes()) {
+    Graph next = pass.run(current);
+    verify(next, pass.name);
+    bool changed = !same(current, next);
+    current = std::move(next);
+    if (changed && observe) observe(pass, current);
+  }
+  return current;
+}
+
+}  // namespace ingot

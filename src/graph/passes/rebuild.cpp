@@ -1,0 +1,40 @@
+#include "graph/passes/rebuild.h"
+
+namespace ingot {
+namespace {
+
+std::vector<bool> live_nodes(const Graph& graph) {
+  std::vector<bool> live(graph.nodes.size(), false);
+  for (NodeId id : graph.outputs) live[static_cast<size_t>(id)] = true;
+  for (NodeId id : graph.inputs) live[static_cast<size_t>(id)] = true;
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    if (!live[i]) continue;
+    for (NodeId operand : graph.nodes[i].operands) live[static_cast<size_t>(operand)] = true;
+  }
+  return live;
+}
+
+}  // namespace
+
+Graph rebuild(const Graph& graph, const Visit& visit) {
+  std::vector<bool> live = live_nodes(graph);
+  GraphBuilder builder(graph.name);
+  std::vector<NodeId> mapped(graph.nodes.size(), -1);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!live[i]) continue;
+    const Node& node = graph.nodes[i];
+    std::vector<NodeId> operands;
+    operands.reserve(node.operands.size());
+    for (NodeId operand : node.operands) {
+      operands.push_back(mapped[static_cast<size_t>(operand)]);
+    }
+    mapped[i] = visit(builder, node, std::move(operands));
+  }
+  builder.graph().sources = graph.sources;
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    builder.output(mapped[static_cast<size_t>(graph.outputs[i])], graph.output_names[i]);
+  }
+  return builder.take();
+}
+
+}  // namespace ingot

@@ -47,11 +47,13 @@ enum class DTypeRule : uint8_t { same, boolean, attribute, second };
 // Sets of dtypes an op takes.
 enum class DTypeSet : uint8_t { any, number, floating, integer, boolean, integer_or_boolean };
 
-enum OpFlag : unsigned {
-  commutative = 1,
-  associative = 2,
-  idempotent = 4,
-  view = 8,  // 0 bytes, 0 kernels: reshape transpose slice broadcast split
+struct OpFlag {
+  enum Bits : unsigned {
+    commutative = 1,
+    associative = 2,
+    idempotent = 4,
+    view = 8,  // 0 bytes, 0 kernels: reshape transpose slice broadcast split
+  };
 };
 
 struct OpInfo {

@@ -1,0 +1,278 @@
+// Nest: variables, levels, staging and the parallel phases of a group. The passes inside stand in
+// passes.cpp, products in product_phase.cpp.
+#include "lower/nest.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "graph/reduction_order.h"
+
+namespace ingot::lowering {
+namespace {
+
+constexpr int64_t flat_block = 4096;        // elements a flat iteration covers
+constexpr int64_t unblocked_inner = 16384;  // longest inner dimension that stays one loop
+constexpr int64_t narrow_inner = 16;        // shorter inner dimensions are flattened with the outer
+constexpr int64_t thread_elements = 16384;  // elements below which another thread is not worth it
+
+std::string comment_of(const Group& group, const Schedule& schedule) {
+  return fmt::format("{} [{}]", group.reason, schedule.name);
+}
+
+}  // namespace
+
+Nest::Nest(const Graph& graph, const Plan& plan, const Group& group, const Schedule& schedule,
+           const Findings* findings)
+    : graph_(graph),
+      plan_(plan),
+      group_(group),
+      schedule_(schedule),
+      findings_(findings),
+      values_(graph, group, plan.numerics),
+      ranges_(group.domain.ranges()) {
+  for (const DomainVar& var : group.domain.vars) (var.reduced ? reduced_ : kept_).push_back(var);
+  columns_ = !reduced_.empty() && !group.domain.trailing_reduced && !kept_.empty();
+}
+
+loop::Kernel Nest::build() {
+  find_levels();
+  if (findings_ != nullptr) choose_staging();
+  if (group_.contraction >= 0) {
+    product_phase();
+  } else if (schedule_.split_rows) {
+    split_phases();
+  } else {
+    plain_phase();
+  }
+  loop::Kernel kernel = std::move(values_.kernel());
+  kernel.comment = comment_of(group_, schedule_);
+  kernel.phases = std::move(phases_);
+  return kernel;
+}
+
+Findings Nest::take_findings() {
+  found_.subscripts = std::move(values_.subscripts());
+  found_.demands = std::move(values_.demands());
+  return std::move(found_);
+}
+
+// A node's level: how many reductions follow one another up to and including it.
+void Nest::find_levels() {
+  for (NodeId id : group_.nodes) {
+    const Node& node = graph_[id];
+    int level = 0;
+    for (NodeId operand : node.operands) {
+      if (auto found = level_.find(operand); found != level_.end()) {
+        level = std::max(level, found->second);
+      }
+    }
+    if (op_info(node.op).category == Category::reduction) ++level;
+    level_[id] = level;
+    levels_ = std::max(levels_, level);
+  }
+  for (NodeId id : group_.inputs) level_[id] = 0;
+}
+
+bool Nest::on_domain(NodeId node) const {
+  for (const Sym& index : group_.domain.index.at(node)) {
+    for (const DomainVar& var : reduced_) {
+      if (index.uses(var.name)) return true;
+    }
+  }
+  return reduced_.empty();
+}
+
+// A value of the plan's choice is kept between passes: in its own output, in the row of an output that
+// the last pass writes at the same place, or in a scratch row.
+void Nest::choose_staging() {
+  if (group_.contraction >= 0 && columns_) return;
+  std::vector<NodeId> taken;
+  for (NodeId id : schedule_.staged) {
+    auto demand = findings_->demands.find(id);
+    if (demand == findings_->demands.end() || demand->second.size() != 1) continue;
+    int level = level_.at(id);
+    if (level >= levels_) continue;
+    std::vector<Sym> index = demand->second.begin()->second;
+    Staged staged{id, index, "", values_.kept_dtype(id), flat_index(graph_[id].type.shape, index),
+                  level, false};
+    for (NodeId output : group_.outputs) {
+      bool same_place = flat_index(graph_[output].type.shape, group_.domain.index.at(output)) ==
+                            staged.flat &&
+                        graph_[output].type.dtype == staged.dtype;
+      bool last = level_.at(output) == levels_ && on_domain(output);
+      bool free = std::find(taken.begin(), taken.end(), output) == taken.end();
+      if (output == id || (same_place && last && free && staged.buffer.empty())) {
+        staged.buffer = values_.buffer(output);
+        staged.own_output = output == id;
+        if (output != id) taken.push_back(output);
+        if (output == id) break;
+      }
+    }
+    if (staged.buffer.empty()) {
+      Sym elements(1), flat(0);
+      for (const DomainVar& var : reduced_) {
+        flat = flat * var.extent + Sym::var(var.name);
+        elements = elements * var.extent;
+      }
+      if (columns_) {
+        flat = flat * Sym(reduction_lanes) + Sym::var(std::string(lane_variable));
+        elements = elements * Sym(reduction_lanes);
+      }
+      staged.flat = flat;
+      staged.buffer = values_.scratch(graph_[id].name + "_row", staged.dtype, elements);
+    }
+    staged_.push_back(staged);
+  }
+}
+
+// Adjacent variables become one loop where every subscript only depends on outer·extent + inner.
+bool Nest::mergeable(const Var& outer, const DomainVar& inner) const {
+  if (findings_ == nullptr) return false;
+  const std::string& last = outer.parts.back().name;
+  for (const Sym& subscript : findings_->subscripts) {
+    std::optional<Sym> a = subscript.stride(last), b = subscript.stride(inner.name);
+    if (!a || !b || !(*a == *b * inner.extent)) return false;
+  }
+  return true;
+}
+
+std::vector<Nest::Var> Nest::merged(std::vector<DomainVar> vars, bool allowed) const {
+  std::vector<Var> result;
+  for (DomainVar& var : vars) {
+    if (allowed && !result.empty() && mergeable(result.back(), var)) {
+      result.back().name = var.name;
+      result.back().extent = result.back().extent * var.extent;
+      result.back().parts.push_back(var);
+    } else {
+      result.push_back({var.name, var.extent, {var}});
+    }
+  }
+  return result;
+}
+
+// The merged variable runs in place of its last part; the others stay 0 (their strides agree).
+void Nest::bind_outer(const std::vector<Var>& vars, const Sym& linear) {
+  Sym rest = linear;
+  for (size_t i = vars.size(); i-- > 0;) {
+    Sym value = i == 0 ? rest : mod(rest, vars[i].extent);
+    rest = i == 0 ? rest : floor_div(rest, vars[i].extent);
+    for (const DomainVar& part : vars[i].parts) values_.bind_var(part.name, Sym(0));
+    values_.bind_var(vars[i].parts.back().name, value);
+  }
+}
+
+int64_t Nest::grain_for(int64_t elements) const {
+  return std::max<int64_t>(1, thread_elements / std::max<int64_t>(1, elements));
+}
+
+void Nest::add_phase(const std::string& var, const Sym& extent, int64_t grain) {
+  phases_.push_back({var, extent, grain, values_.close()});
+}
+
+// Elementwise groups: the last (merged) variable is the vector, cut into blocks when long. Row groups: all
+// kept variables are parallel. Column groups: blocks of 64 columns are parallel too.
+void Nest::plain_phase() {
+  std::vector<Var> outer = merged(kept_, true);
+  Sym outer_extent(1);
+  std::optional<Var> inner;
+  if ((reduced_.empty() || columns_) && !outer.empty()) {
+    inner = outer.back();
+    outer.pop_back();
+  }
+  if (inner && reduced_.empty() && !outer.empty() && inner->extent.constant() &&
+      *inner->extent.constant() < narrow_inner) {
+    flat_phase(outer, *inner);
+    return;
+  }
+  for (const Var& var : outer) outer_extent = outer_extent * var.extent;
+  int64_t block = columns_ ? reduction_lanes : flat_block;
+  bool blocked = inner && (columns_ || outer.empty() || !inner->extent.constant() ||
+                           *inner->extent.constant() > unblocked_inner);
+  std::string var = outer.size() == 1 && !blocked ? outer[0].name : values_.unique("p");
+  Sym p = Sym::var(var);
+  Sym blocks = blocked ? ceil_div(inner->extent, Sym(block)) : Sym(1);
+  Sym extent = outer_extent * blocks;
+  values_.open(var, extent);
+  bind_outer(outer, blocked && !outer.empty() ? floor_div(p, blocks) : p);
+  if (inner) {
+    Sym first = blocked ? Sym(block) * (outer.empty() ? p : mod(p, blocks)) : Sym(0);
+    open_vector(*inner, first, blocked ? block : 0);
+    body();
+    values_.close_loop(loop::LoopKind::vector, elementwise_prefetch());
+  } else {
+    body();
+  }
+  int64_t elements = blocked ? block : inner ? inner->extent.constant().value_or(flat_block) : 1;
+  for (const DomainVar& r : reduced_) elements *= r.extent.constant().value_or(1024);
+  add_phase(var, extent, grain_for(elements));
+}
+
+// A short inner dimension: all variables as one, so that vectors are full; subscripts by div and mod.
+void Nest::flat_phase(const std::vector<Var>& outer, const Var& inner) {
+  std::vector<Var> vars = outer;
+  vars.push_back(inner);
+  Sym total(1);
+  for (const Var& var : vars) total = total * var.extent;
+  std::string p = values_.unique("p"), j = values_.unique("j");
+  Sym blocks = ceil_div(total, Sym(flat_block));
+  values_.open(p, blocks);
+  Sym first = Sym(flat_block) * Sym::var(p);
+  values_.open(j, min(Sym(flat_block), total - first));
+  bind_outer(vars, first + Sym::var(j));
+  body();
+  values_.close_loop(loop::LoopKind::vector, elementwise_prefetch());
+  add_phase(p, blocks, grain_for(flat_block));
+}
+
+// Opens the vector loop over `var`, whole or from `first` for `block` elements.
+void Nest::open_vector(const Var& var, const Sym& first, int64_t block) {
+  for (const DomainVar& part : var.parts) values_.bind_var(part.name, Sym(0));
+  std::string name = var.name;
+  Sym extent = var.extent;
+  if (block > 0) {
+    std::optional<int64_t> length = extent.constant();
+    extent = length && *length % block == 0 ? Sym(block) : min(Sym(block), extent - first);
+    name = values_.unique("j");
+  }
+  values_.open(name, extent);
+  values_.bind_var(var.parts.back().name, first + Sym::var(name));
+  values_.bind_var(std::string(lane_variable), Sym::var(name));
+}
+
+int64_t Nest::elementwise_prefetch() const {
+  constexpr int64_t ahead = 2048;  // cpu-measured: T0, 2 KB ahead of every stream
+  return schedule_.streaming && reduced_.empty() ? ahead : 0;
+}
+
+// Few long rows: chunks of all rows in parallel leave partials, then rows combine them in order.
+void Nest::split_phases() {
+  std::vector<Var> outer = merged(kept_, true);
+  Sym rows(1);
+  for (const Var& var : outer) rows = rows * var.extent;
+  Sym chunks = ceil_div(reduced_.back().extent, Sym(trailing_chunk));
+  Sym per_row = chunks;
+  for (size_t i = 0; i + 1 < reduced_.size(); ++i) per_row = per_row * reduced_[i].extent;
+
+  std::string p = values_.unique("p");
+  Sym part = Sym::var(p);
+  values_.open(p, rows * per_row);
+  bind_outer(outer, floor_div(part, per_row));
+  Sym rest = mod(part, per_row);
+  split_chunk_ = mod(rest, chunks);
+  rest = floor_div(rest, chunks);
+  for (size_t i = reduced_.size() - 1; i-- > 0;) {
+    values_.bind_var(reduced_[i].name, mod(rest, reduced_[i].extent));
+    rest = floor_div(rest, reduced_[i].extent);
+  }
+  std::map<NodeId, std::string> partials = chunk_partials(rows * per_row, part);
+  add_phase(p, rows * per_row, grain_for(trailing_chunk));
+
+  std::string row = outer.size() == 1 ? outer[0].name : values_.unique("row");
+  values_.open(row, rows);
+  bind_outer(outer, Sym::var(row));
+  combine_partials(partials, Sym::var(row), per_row);
+  for (int level = 0; level <= levels_; ++level) store_outputs(level, false);
+  add_phase(row, rows, 64);
+}
+
+}  // namespace ingot::lowering

@@ -1,0 +1,114 @@
+// The loops of one group: which variables are parallel, vectorised, reduced, and in which passes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lower/values.h"
+
+namespace ingot::lowering {
+
+// What a dry run without merging or staging found out.
+struct Findings {
+  std::vector<Sym> subscripts;                                  // in domain variables
+  std::map<NodeId, std::map<std::string, std::vector<Sym>>> demands;  // node → indices asked for
+};
+
+// Stands for the lane (0…63) of a block of columns in staged rows.
+inline constexpr std::string_view lane_variable = "@lane";
+
+class Nest {
+ public:
+  // `findings` of a dry run, or null for the dry run itself.
+  Nest(const Graph& graph, const Plan& plan, const Group& group, const Schedule& schedule,
+       const Findings* findings);
+  loop::Kernel build();
+  Findings take_findings();
+
+ private:
+  struct Var {  // one or several merged domain variables
+    std::string name;
+    Sym extent;
+    std::vector<DomainVar> parts;
+  };
+  struct Staged {
+    NodeId node;
+    std::vector<Sym> index;
+    std::string buffer;
+    DType dtype;
+    Sym flat;
+    int level;
+    bool own_output;  // the group stores it anyway
+  };
+
+  // What the group computes, by level: how many reductions stand one after another before it.
+  void find_levels();
+  void choose_staging();
+  std::vector<Var> merged(std::vector<DomainVar> vars, bool allowed) const;
+  bool mergeable(const Var& outer, const DomainVar& inner) const;
+
+  // Phases.
+  void plain_phase();
+  void flat_phase(const std::vector<Var>& outer, const Var& inner);
+  void split_phases();
+  void product_phase();
+  void matmul_phase();
+  void convolution_phase();
+  void matmul(const std::string& tile, const Sym& batch, const Sym& first, const Sym& rows,
+              bool whole_batches);
+  void convolution(const std::string& tile, const Sym& image);
+  std::pair<NodeId, Sym> stored_at(NodeId node, std::vector<Sym> index, const Ranges& ranges) const;
+  void bind_outer(const std::vector<Var>& vars, const Sym& linear);
+  void open_vector(const Var& var, const Sym& first, int64_t block);
+  void add_phase(const std::string& var, const Sym& extent, int64_t grain);
+  int64_t grain_for(int64_t elements) const;
+
+  // Bodies inside the parallel loops.
+  void body();
+  void body_on_tile(std::vector<DomainVar> kept);
+  void pass(int level);
+  std::map<NodeId, std::string> chunk(int level, const Sym& first, const Sym& extent,
+                                      bool last_of_row);
+  void final_pass();
+  void store_outputs(int level, bool full);
+  void store_staged(int level);
+  void bind_staged(int level);
+  void open_reduced(bool chunked);
+  void open_innermost(const Sym& first, const Sym& extent);
+  void close_reduced(bool chunked);
+  int64_t chunk_length() const;
+  int64_t row_prefetch(int level) const;
+  int64_t elementwise_prefetch() const;
+  std::map<NodeId, std::string> chunk_partials(const Sym& count, const Sym& part);
+  void combine_partials(const std::map<NodeId, std::string>& buffers, const Sym& row,
+                        const Sym& per_row);
+
+  bool on_domain(NodeId node) const;
+  bool may_stream(NodeId output) const;
+  std::vector<NodeId> reductions_at(int level) const;
+  std::vector<Sym> reduced_index(NodeId reduction) const;
+  std::string accumulator(NodeId reduction, const std::string& suffix, int lanes);
+  loop::Operand reduction_operand(NodeId reduction);
+  std::string finish(const std::string& accumulator, const std::string& wanted, DType dtype);
+
+  const Graph& graph_;
+  const Plan& plan_;
+  const Group& group_;
+  const Schedule& schedule_;
+  const Findings* findings_;
+  Values values_;
+  Ranges ranges_;
+  std::vector<DomainVar> kept_, reduced_;
+  bool columns_ = false;  // reduced variables inside a vectorised kept one
+  std::map<NodeId, int> level_;
+  int levels_ = 0;
+  std::vector<Staged> staged_;
+  std::vector<loop::Phase> phases_;
+  Findings found_;
+  std::string chunk_name_;
+  Sym split_chunk_;
+};
+
+}  // namespace ingot::lowering

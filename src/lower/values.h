@@ -1,0 +1,118 @@
+// Demand-driven values: emits loads and arithmetic for a node at an index, each once per scope, in the
+// outermost scope where everything it needs is known.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/index_map.h"
+#include "loop/loop.h"
+#include "plan/plan.h"
+
+namespace ingot::lowering {
+
+// A value as a kernel operand with its dtype.
+struct Typed {
+  loop::Operand operand;
+  DType dtype;
+};
+
+class Values {
+ public:
+  Values(const Graph& graph, const Group& group, Numerics numerics);
+
+  // The kernel under construction: params for the group's inputs and outputs are declared.
+  loop::Kernel& kernel() { return kernel_; }
+  std::string buffer(NodeId node) const { return buffers_.at(node); }
+  // An identifier from a user's name, not used in this kernel before.
+  std::string unique(const std::string& wanted);
+  std::string scratch(const std::string& wanted, DType dtype, Sym elements);
+  std::string workspace(const std::string& wanted, DType dtype, Sym elements);
+
+  // Domain variables stand for these expressions in loop variables from here on.
+  void bind_var(const std::string& domain_var, Sym value);
+  Sym substituted(const Sym& in_domain_vars) const;
+
+  // Scopes nest like the loops; `var` is the loop's variable ("" for none) with its extent.
+  void open(const std::string& var, const Sym& extent);
+  std::vector<loop::Stmt> close();
+  // Closes the scope and appends it to the enclosing one as a loop.
+  void close_loop(loop::LoopKind kind, int64_t prefetch_bytes = 0);
+  std::vector<loop::Stmt>& statements() { return scopes_.back().body; }
+
+  // The node's element at `index` (in domain variables).
+  Typed value(NodeId node, const std::vector<Sym>& index);
+  // `typed` in dtype `to`, rounded if it is not yet.
+  loop::Operand rounded(const Typed& typed, DType to);
+
+  // From here on the node, at its canonical index, is this value (a finished reduction) or an element of a buffer
+  // (a product's tile, a staged row).
+  void bind_value(NodeId node, const std::string& name, DType dtype);
+  void bind_element(NodeId node, const std::string& buffer, DType dtype, Sym flat_index);
+
+  // The dtype a node's value has inside the kernel: its own in exact, its compute dtype else.
+  DType kept_dtype(NodeId node) const;
+  // Indices at which elementwise nodes were asked for, by their text.
+  std::map<NodeId, std::map<std::string, std::vector<Sym>>>& demands() { return demands_; }
+  // Flat subscripts of all loads and stores so far, in domain variables.
+  std::vector<Sym>& subscripts() { return subscripts_; }
+  void note_defined(const std::string& name);  // a value defined in the current scope
+  Sym flat(NodeId node, const std::vector<Sym>& index);
+
+ private:
+  struct Context {  // guards that hold where the value is used; loads keep to them
+    std::vector<loop::Guard> guards;
+    int report = -1;
+    std::string key;
+  };
+  struct Scope {
+    std::vector<loop::Stmt> body;
+    std::map<std::string, Typed> memo;
+    std::string var;
+    Sym extent;
+  };
+  struct Element {
+    std::string buffer;
+    DType dtype;
+    Sym flat;
+  };
+  Typed value(NodeId node, const std::vector<Sym>& index, const Context& context);
+  Typed compute(NodeId node, const std::vector<Sym>& index, const Context& context);
+  Typed elementwise(NodeId node, const std::vector<Sym>& index, const Context& context);
+  Typed concat(NodeId node, const std::vector<Sym>& index, const Context& context);
+  Typed pad(NodeId node, const std::vector<Sym>& index, const Context& context);
+  Typed gather(NodeId node, const std::vector<Sym>& index, const Context& context);
+  Typed index_value(DType dtype, const Sym& value, const std::string& name);
+  Typed load(const std::string& buffer, DType dtype, const Sym& flat, const Context& context,
+             loop::Literal otherwise, const std::string& name);
+  Typed choose(const std::vector<Guard>& guards, const Typed& inside, const Typed& outside,
+               DType dtype, const std::string& name);
+  Context within(const Context& context, const std::vector<Guard>& guards) const;
+  bool is_buffer(NodeId node) const { return inputs_.count(node) > 0; }
+  std::vector<Sym> resolved_index(NodeId node, const std::vector<Sym>& index) const;
+  std::string name_of(NodeId node) const;
+  size_t depth(const std::set<std::string>& names) const;
+  Typed place(loop::Stmt statement, const std::string& name, DType dtype,
+              const std::set<std::string>& needs);
+  void add_names(const Sym& expression, std::set<std::string>* names) const;
+
+  const Graph& graph_;
+  const Group& group_;
+  Numerics numerics_;
+  loop::Kernel kernel_;
+  Ranges domain_ranges_;
+  std::set<NodeId> inputs_;
+  std::map<NodeId, std::string> buffers_;
+  std::map<NodeId, Typed> values_;
+  std::map<NodeId, Element> elements_;
+  std::map<std::string, Sym, std::less<>> environment_;
+  std::map<std::string, size_t> defined_;  // name of a value or loop variable → scope depth
+  std::set<std::string> names_;
+  std::vector<Scope> scopes_;
+  std::vector<Sym> subscripts_;
+  std::map<NodeId, std::map<std::string, std::vector<Sym>>> demands_;
+};
+
+}  // namespace ingot::lowering

@@ -1,0 +1,112 @@
+// Lowered kernels, interpreted, give the evaluator's bits: every fusion mode, every schedule.
+#include "lower/lower.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/evaluate.h"
+#include "graph/passes/passes.h"
+#include "support/interpret_plan.h"
+
+namespace ingot {
+namespace {
+
+struct Program {
+  const char* name;
+  const char* text;
+  bool product = false;  // compared within rounding: the order of a product is the library's
+};
+
+const Program programs[] = {
+    {"bias_gelu", R"(graph g(x: f32[B, 37], b: f32[37]) { t = add(x, b) y = gelu(t) return y })"},
+    {"bf16", R"(graph g(x: bf16[B, 70], b: bf16[70]) { t = add(x, b) y = silu(t) return y, t })"},
+    {"flat", R"(graph g(x: f32[B, 5, 7]) { y = mul(x, 0.5) z = exp(y) return z })"},
+    {"narrow", R"(graph g(x: f32[B, 3], b: f32[3]) { y = add(x, b) return y })"},
+    {"softmax", R"(graph g(x: f32[B, 130]) { y = softmax(x, dim=-1) return y })"},
+    {"softmax_bf16", R"(graph g(x: bf16[B, 65]) { y = softmax(x, dim=-1) return y })"},
+    {"softmax_middle", R"(graph g(x: f32[B, 70, 9]) { y = softmax(x, dim=1) return y })"},
+    {"softmax_named", R"(graph g(x: f32[4, B]) { y = softmax(x, dim=-1) return y })"},
+    {"long_row", R"(graph g(x: f32[2, 20000]) { y = softmax(x, dim=-1) return y })"},
+    {"spelled", R"(graph g(x: f32[B, 100]) {
+        m = max(x, dims=[1], keepdims=true) d = sub(x, m) e = exp(d)
+        s = sum(e, dims=[1], keepdims=true) y = div(e, s) return y })"},
+    {"layer_norm", R"(graph g(x: f32[B, 96], a: f32[96], b: f32[96]) {
+        y = layer_norm(x, a, b, dims=[-1]) return y })"},
+    {"norm_middle", R"(graph g(x: f32[B, 6, 10]) {
+        s = sum(x, dims=[1], keepdims=true) m = div(s, 6) q = mul(x, x)
+        t = sum(q, dims=[1], keepdims=true) u = div(t, 6) mm = mul(m, m) v = sub(u, mm)
+        d = sub(x, m) w = add(v, 0.00001) r = sqrt(w) y = div(d, r) return y })"},
+    {"add_rmsnorm", R"(graph g(x: f32[B, 64], r: f32[B, 64], w: f32[64]) {
+        h = add(x, r) y = rms_norm(h, w) return y, h })"},
+    {"full_sum", R"(graph g(x: f32[3, 30000]) { s = sum(x) return s })"},
+    {"two_dims", R"(graph g(x: f32[5, B, 4, 33]) { s = sum(x, dims=[0, 2, 3]) return s })"},
+    {"columns", R"(graph g(x: f32[200, B]) { s = sum(x, dims=[0]) m = max(x, dims=[0]) return s, m })"},
+    {"transpose", R"(graph g(x: f32[B, 17], b: f32[B]) {
+        t = transpose(x, perm=[1, 0]) y = add(t, b) return y })"},
+    {"reshape", R"(graph g(x: f32[B, 12, 10]) {
+        r = reshape(x, shape=[B, 3, 40]) s = sum(r, dims=[1]) return s })"},
+    {"slice_concat", R"(graph g(x: f32[B, 20], y: f32[B, 5]) {
+        a = slice(x, starts=[0, 3], ends=[B, 9]) c = concat(a, y, dim=1) z = exp(c) return z })"},
+    {"pad", R"(graph g(x: f32[B, 5]) { p = pad(x, low=[1, 2], high=[0, 3], value=7) y = neg(p) return y })"},
+    {"gather", R"(graph g(t: f32[10, 24], ids: i32[B, 6]) { e = gather(t, ids) y = gelu(e) return y })"},
+    {"gather_sum", R"(graph g(t: f32[10, 24], ids: i64[B]) { u = add(t, 1) e = gather(u, ids) s = sum(e, dims=[1]) return s })"},
+    {"two_consumers", R"(graph g(x: f32[B, 40]) { t = exp(x) a = add(t, 1) s = sum(t, dims=[1]) return a, s })"},
+    {"integers", R"(graph g(x: i32[B, 40], y: i64[B, 40]) { a = mul(x, x) c = cast(a, dtype=i64) d = div(c, y) s = sum(d, dims=[0]) return s })"},
+    {"u8", R"(graph g(x: u8[B, 40]) { a = mul(x, 7) s = sum(a, dims=[1]) return a, s })"},
+    {"mask", R"(graph g(m: bool[B, 40], x: f32[B, 40]) { y = mul(x, 1.25) z = select(m, y, 0) n = not(m) return z, n })"},
+    {"f64", R"(graph g(x: f64[B, 50]) { y = softmax(x, dim=-1) return y })"},
+    {"f16", R"(graph g(x: f16[B, 50]) { y = tanh(x) z = mul(y, x) s = sum(z, dims=[1]) return s })"},
+    {"iota", R"(graph g(x: f32[B, 8]) { i = iota(shape=[B, 8], dim=1, dtype=f32) y = add(x, i) return y })"},
+    {"view_only", R"(graph g(x: f32[B, 8]) { t = transpose(x, perm=[1, 0]) return t })"},
+    {"scalar", R"(graph g(x: f32[]) { y = exp(x) return y })"},
+    {"matmul", R"(graph g(x: f32[B, 20], w: f32[20, 33], b: f32[33]) {
+        m = matmul(x, w) t = add(m, b) y = gelu(t) return y })", true},
+    {"batched", R"(graph g(x: f32[B, 3, 20], w: f32[B, 7, 20]) {
+        m = matmul(x, w, transpose_b=true) y = relu(m) return y })", true},
+    {"attention", R"(graph g(q: f32[B, 5, 8], k: f32[B, 6, 8], v: f32[B, 6, 8]) {
+        s = matmul(q, k, transpose_b=true) t = mul(s, 0.35) p = softmax(t, dim=-1)
+        o = matmul(p, v) return o })", true},
+    {"conv", R"(graph g(x: f32[B, 4, 12], w: f32[6, 4, 5], c: f32[6, 1]) {
+        y = conv(x, w) z = add(y, c) g = gelu(z) m = max(g, dims=[2]) return m })", true},
+};
+
+void compare(const Program& program, int64_t size) {
+  Graph source = parse_graph(program.text, program.name);
+  Bindings sizes{{"B", size}};
+  std::vector<Tensor> inputs = testing::random_inputs(source, sizes, 7);
+  std::vector<Tensor> expected = evaluate(source, inputs, Precision::per_op);
+  Graph graph = run_graph_passes(source);
+  for (FusionMode mode : {FusionMode::off, FusionMode::automatic, FusionMode::all}) {
+    PlanOptions options;
+    options.fusion = mode;
+    Plan plan = make_plan(graph, device_model("cpu"), options);
+    for (const char* schedule : {"", "rows, streaming", "split"}) {
+      std::vector<Tensor> got = testing::interpret_plan(graph, plan, inputs, schedule);
+      ASSERT_EQ(got.size(), expected.size());
+      for (size_t i = 0; i < got.size(); ++i) {
+        std::string where = fmt::format("{} B={} fusion {} output {}\n{}", program.name, size,
+                                        static_cast<int>(mode), i, print(graph, plan));
+        if (!program.product) {
+          EXPECT_EQ(testing::first_difference(got[i], expected[i]), "") << where;
+          continue;
+        }
+        for (int64_t e = 0; e < got[i].size(); ++e) {
+          ASSERT_NEAR(got[i].get_f64(e), expected[i].get_f64(e), 1e-4) << where;
+        }
+      }
+    }
+  }
+}
+
+class Lowered : public ::testing::TestWithParam<Program> {};
+
+TEST_P(Lowered, GivesTheEvaluatorsBits) {
+  for (int64_t size : {1, 3, 64, 131}) compare(GetParam(), size);
+}
+
+TEST_P(Lowered, TakesEmptyDimensions) { compare(GetParam(), 0); }
+
+INSTANTIATE_TEST_SUITE_P(Programs, Lowered, ::testing::ValuesIn(programs),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace ingot

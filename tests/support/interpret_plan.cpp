@@ -1,0 +1,113 @@
+#include "support/interpret_plan.h"
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+
+#include "loop/loop.h"
+#include "lower/lower.h"
+
+namespace ingot::testing {
+namespace {
+
+bool guards_hold(const Schedule& schedule, const Bindings& sizes) {
+  for (const Schedule::AtLeast& guard : schedule.guards) {
+    if (guard.value.evaluate(sizes) < guard.minimum) return false;
+  }
+  return true;
+}
+
+void run_group(const Graph& graph, const Plan& plan, const Group& group, const Schedule& schedule,
+               const Bindings& sizes, std::map<NodeId, Tensor>* values) {
+  loop::Kernel kernel = lower(graph, plan, group, schedule);
+  std::vector<Tensor> workspaces;
+  workspaces.reserve(kernel.params.size());
+  std::vector<loop::BufferRef> buffers;
+  for (const loop::Param& param : kernel.params) {
+    int64_t elements = param.elements.evaluate(sizes);
+    if (param.value < 0) {
+      workspaces.emplace_back(param.dtype, std::vector<int64_t>{elements});
+      buffers.push_back({workspaces.back().data(), elements});
+      continue;
+    }
+    const Node& node = graph[param.value];
+    if (values->count(param.value) == 0) {
+      (*values)[param.value] = Tensor(node.type.dtype, evaluate(node.type.shape, sizes));
+    }
+    buffers.push_back({values->at(param.value).data(), elements});
+  }
+  std::vector<std::string> reports = loop::interpret(kernel, buffers, sizes);
+  if (!reports.empty()) throw Error(ErrorKind::input, reports[0]);
+}
+
+}  // namespace
+
+std::vector<Tensor> interpret_plan(const Graph& graph, const Plan& plan,
+                                   const std::vector<Tensor>& inputs,
+                                   const std::string& schedule_name) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Tensor& input : inputs) shapes.push_back(input.shape());
+  Bindings sizes = bind_sizes(graph, shapes);
+  std::map<NodeId, Tensor> values;
+  for (size_t i = 0; i < inputs.size(); ++i) values[graph.inputs[i]] = inputs[i];
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes.size()); ++id) {
+    if (graph[id].op == Op::constant) values[id] = *graph[id].data;
+  }
+  for (const Group& group : plan.groups) {
+    const Schedule* chosen = nullptr;
+    for (const Schedule& schedule : group.schedules) {
+      loop::Kernel kernel = lower(graph, plan, group, schedule);
+      verify(kernel, group.name);
+      std::string text = print(kernel);
+      if (print(loop::parse_kernel(text, "<kernel>")) != text) {
+        throw std::runtime_error("kernel does not parse back:\n" + text);
+      }
+      bool named = !schedule_name.empty() && schedule.name == schedule_name;
+      if (named || (chosen == nullptr && guards_hold(schedule, sizes))) chosen = &schedule;
+    }
+    run_group(graph, plan, group, *chosen, sizes, &values);
+  }
+  std::vector<Tensor> outputs;
+  for (NodeId id : graph.outputs) outputs.push_back(values.at(id));
+  return outputs;
+}
+
+std::vector<Tensor> random_inputs(const Graph& graph, const Bindings& sizes, uint64_t seed) {
+  std::map<NodeId, int64_t> rows;  // of the table that an input's values index
+  for (const Node& node : graph.nodes) {
+    if (node.op != Op::gather) continue;
+    NodeId ids = node.operands[1];
+    while (graph[ids].op != Op::input && !graph[ids].operands.empty()) ids = graph[ids].operands[0];
+    int64_t dim = integer_attr(op_info(node.op), node.attrs, "dim");
+    const Shape& table = graph[node.operands[0]].type.shape;
+    if (dim < 0) dim += static_cast<int64_t>(table.size());
+    rows[ids] = table[static_cast<size_t>(dim)].evaluate(sizes);
+  }
+  std::vector<Tensor> inputs;
+  for (NodeId id : graph.inputs) {
+    const TensorType& type = graph[id].type;
+    bool index = rows.count(id) > 0;
+    int64_t low = index || type.dtype == DType::u8 ? 0 : -20;
+    int64_t high = index ? rows[id] : 20;
+    inputs.push_back(random_tensor(type.dtype, evaluate(type.shape, sizes),
+                                   seed * 1000 + static_cast<uint64_t>(id), 1.0, low, high));
+  }
+  return inputs;
+}
+
+std::string first_difference(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return "types differ";
+  int64_t width = byte_size(a.dtype());
+  for (int64_t i = 0; i < a.size(); ++i) {
+    if (std::memcmp(a.data() + i * width, b.data() + i * width, static_cast<size_t>(width)) == 0) {
+      continue;
+    }
+    double x = a.get_f64(i), y = b.get_f64(i);
+    if (is_float(a.dtype()) && std::isnan(x) && std::isnan(y)) continue;
+    return fmt::format("element {} of {}: {} against {}", i, a.size(), x, y);
+  }
+  return "";
+}
+
+}  // namespace ingot::testing

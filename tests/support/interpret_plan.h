@@ -1,0 +1,24 @@
+// Runs a plan by lowering each group and interpreting the loops: the second oracle for whole programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "plan/plan.h"
+
+namespace ingot::testing {
+
+// Every schedule of every group is lowered, verified, printed and parsed back; the one that the guards choose
+// (or `schedule_name` where a group has it) is interpreted.
+std::vector<Tensor> interpret_plan(const Graph& graph, const Plan& plan,
+                                   const std::vector<Tensor>& inputs,
+                                   const std::string& schedule_name = "");
+
+// Random inputs for a graph at given sizes: normal floats, small integers, ids in range.
+std::vector<Tensor> random_inputs(const Graph& graph, const Bindings& sizes, uint64_t seed);
+
+// The first difference of two tensors' bits (NaNs are equal to each other), or "".
+std::string first_difference(const Tensor& a, const Tensor& b);
+
+}  // namespace ingot::testing

@@ -9,4 +9,11 @@ namespace ingot {
 // u8, else itself. Rounding (or wrapping) back to `dtype` is a separate, explicit step.
 DType compute_dtype(DType dtype);
 
+// Storage bits of the 16-bit types. One rounding, to nearest even; NaN becomes quiet and keeps its
+// sign and the upper bits of its payload.
+uint16_t f16_bits(double value);
+uint16_t bf16_bits(double value);
+float f16_value(uint16_t bits);
+float bf16_value(uint16_t bits);
+
 }  // namespace ingot

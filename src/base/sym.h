@@ -22,7 +22,8 @@ namespace ingot {
 class Sym;
 class Cursor;
 
-// Variables known to lie in [0, extent). Names not listed are sizes: integers ≥ 1.
+// Variables known to lie in [0, extent). Names not listed are sizes: integers ≥ 1. Where a function
+// that simplifies is called with no ranges at all, names may be loop variables too: integers ≥ 0.
 using Ranges = std::map<std::string, Sym, std::less<>>;
 // Values of variables at run time.
 using Bindings = std::map<std::string, int64_t, std::less<>>;
@@ -38,6 +39,8 @@ class Sym {
 
   Sym(int64_t constant = 0) : constant_(constant) {}  // NOLINT: implicit on purpose
   static Sym var(std::string name);
+  // constant + Σ terms, in any order and with repetitions.
+  static Sym sum(int64_t constant, std::vector<Term> terms);
 
   friend Sym operator+(const Sym& a, const Sym& b);
   friend Sym operator-(const Sym& a, const Sym& b);
@@ -68,9 +71,6 @@ class Sym {
   static Sym parse(Cursor& cursor);
 
  private:
-  friend Sym floor_div(const Sym& a, const Sym& b, const Ranges& ranges);
-  friend Sym mod(const Sym& a, const Sym& b, const Ranges& ranges);
-  friend Sym min(const Sym& a, const Sym& b, const Ranges& ranges);
   int64_t constant_ = 0;
   std::vector<Term> terms_;  // sorted by text, factors non-zero
 };

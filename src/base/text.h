@@ -38,9 +38,12 @@ class Cursor {
 
  private:
   void skip();
+  std::string quoted(char quote, std::string_view what);
   std::string file_;
   std::string_view text_;
   size_t position_ = 0;
+  int line_ = 1;
+  size_t line_start_ = 0;  // lines are counted on the way: a location costs no scan
 };
 
 class Writer {
@@ -62,10 +65,13 @@ std::string number_text(float value);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 // A name as an identifier, or quoted in backticks if it is none.
 std::string quoted_name(std::string_view name);
+// In double quotes, with escapes that Cursor::string_literal reads.
+std::string quoted_string(std::string_view text);
 
 // Reads a whole file; Error{input} with the reason if it cannot.
 std::string read_file(const std::string& path);
 // Writes to a temporary beside `path`, fsyncs and renames: never half a file.
 void write_file(const std::string& path, std::string_view contents);
+void write_file_parts(const std::string& path, const std::vector<std::string_view>& parts);
 
 }  // namespace ingot

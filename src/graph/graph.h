@@ -1,16 +1,19 @@
 // The tensor-level IR: SSA nodes over the op table, in topological order.
 //
-// Text form (one graph a file; see docs/semantics.md for the meaning of each op):
+// Text form (one graph a file; the ops stand in docs/ops.md, their meaning in docs/semantics.md):
 //   graph bias_gelu(x: bf16[B, 8192], b: bf16[8192]) {
-//     t = add(x, b)
-//     y = gelu(t)
-//     return y
+//     t = add(x, b)                      # operands, then name=value attributes
+//     y = gelu(t)                        # calls do not nest: one op a line
+//     c = constant(f32[2, 3], [1, 2, 3, 4, 5, 6])     # also (f32, 0.5), (f32, [1, 2]),
+//     w = constant(f32[257, 64], base64="…")          # little-endian data, (file="w.npy")
+//     return y, logits=t                 # an output under another name than its value's
 //   }
 #pragma once
 
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/tensor.h"
@@ -47,8 +50,8 @@ struct SourceOp {
 struct Graph {
   std::string name;
   std::vector<Node> nodes;
-  std::vector<NodeId> inputs;    // nodes with Op::input, in signature order
-  std::vector<NodeId> outputs;   // may repeat a node or name an input
+  std::vector<NodeId> inputs;   // nodes with Op::input, in signature order
+  std::vector<NodeId> outputs;  // may repeat a node or name an input
   std::vector<std::string> output_names;
   std::vector<SourceOp> sources;
 
@@ -64,24 +67,31 @@ class GraphBuilder {
   NodeId constant(Tensor value, std::string name = {}, Location location = {});
   NodeId literal(DType dtype, double value, Location location = {});
   NodeId literal_i64(DType dtype, int64_t value, Location location = {});
-  // An empty name is derived: the op's name, made unique.
+  // An empty name is derived by take(): the op's name, made unique ("add", "add_1"), so that it
+  // never takes a name that somebody asks for later.
   NodeId add(Op op, std::vector<NodeId> operands, Attrs attrs = {}, std::string name = {},
              Location location = {}, int32_t source = -1);
+  // An empty name is the node's; names of outputs are made unique among themselves.
   void output(NodeId id, std::string name = {});
   const Node& operator[](NodeId id) const { return graph_[id]; }
-  // Applies the size equalities found on the way: equal names become one (the first seen).
+  // Two sizes that have to be equal become one, in all nodes at once: a number beats an expression,
+  // an expression a name, the name seen first the later one. Error{input} if they differ, or if
+  // neither can be expressed by the other.
+  void require_equal(const Sym& left, const Sym& right, const Location& location = {});
+  // Derives the missing names. Error{input} if a size is no input's.
   Graph take();
 
-  // For passes: copies a node of another graph with operands already mapped.
+  // For passes: copies a node of another graph, type included, with operands already mapped.
   NodeId copy(const Node& node, std::vector<NodeId> operands);
   Graph& graph() { return graph_; }
 
  private:
-  std::string unique_name(std::string wanted);
-  void unify(const SizeEquality& equality, const Location& location);
+  NodeId append(Node node);
+  void replace_size(const std::string& name, const Sym& value, const Location& location);
   Graph graph_;
-  std::map<std::string, int> name_uses_;
-  std::map<std::string, Sym, std::less<>> substitutions_;
+  std::unordered_map<std::string, int> name_uses_;      // taken names; the last suffix tried
+  std::map<std::string, int, std::less<>> size_order_;  // sizes of inputs, as first seen
+  std::map<std::string, Sym, std::less<>> replaced_sizes_;
 };
 
 std::string print(const Graph& graph);

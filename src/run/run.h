@@ -34,10 +34,10 @@ class Executable {
   ~Executable();
   Executable(Executable&&) noexcept;
 
-  // Inputs and outputs in signature order, any strides, any alignment; outputs already allocated with the
-  // right shapes. Sizes come from the inputs' shapes. Thread-safe. `timings` may be null.
-  // Inputs and outputs may not overlap, except an output with itself. Error{input}: shapes, dtypes, an index out
-  // of range; the program stays usable.
+  // Inputs and outputs in signature order, any strides, any alignment; outputs already allocated
+  // with the right shapes. Sizes come from the inputs' shapes. Thread-safe. `timings` may be null.
+  // Inputs and outputs may not overlap, except an output with itself. Error{input}: shapes, dtypes,
+  // an index out of range; the program stays usable.
   void run(const std::vector<TensorView>& inputs, const std::vector<TensorView>& outputs,
            std::vector<GroupTiming>* timings = nullptr) const;
   std::vector<std::vector<int64_t>> output_shapes(

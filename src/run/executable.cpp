@@ -1,0 +1,392 @@
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "run/float_environment.h"
+#include "run/memory_block.h"
+#include "run/product.h"
+#include "run/product_run.h"
+#include "run/run.h"
+#include "run/sizing.h"
+#include "run/strided_copy.h"
+#include "run/thread_pool.h"
+
+namespace ingot {
+namespace {
+
+// Where a node's value lies during a run.
+struct Home {
+  enum class Kind : uint8_t { input, output, constant, arena } kind = Kind::arena;
+  size_t slot = 0;            // of inputs or outputs
+  std::byte* data = nullptr;  // of a constant
+};
+
+std::vector<Home> find_homes(const Graph& graph) {
+  std::vector<Home> homes(graph.nodes.size());
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    if (node.data == nullptr) continue;
+    // Kernels read constants only; the pointer's type is that of all buffers.
+    homes[id] = {Home::Kind::constant, 0, const_cast<std::byte*>(node.data->data())};
+  }
+  for (size_t slot = graph.outputs.size(); slot-- > 0;) {
+    Home& home = homes[static_cast<size_t>(graph.outputs[slot])];
+    if (home.kind != Home::Kind::constant) home = {Home::Kind::output, slot, nullptr};
+  }
+  for (size_t slot = 0; slot < graph.inputs.size(); ++slot) {
+    homes[static_cast<size_t>(graph.inputs[slot])] = {Home::Kind::input, slot, nullptr};
+  }
+  return homes;
+}
+
+// Buffers of one run at a time, kept for the next.
+struct RunMemory {
+  MemoryBlock arena, scratch;
+  std::vector<MemoryBlock> inputs, outputs;  // packed copies of strided or overlapping tensors
+  std::vector<std::byte*> input_data, output_data;
+  std::vector<char> output_is_direct;
+  std::vector<void*> buffers;
+  std::vector<int> reports;  // of each thread
+};
+
+std::string shape_of(const std::vector<int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+void check_view(const TensorView& view, const std::string& name, DType dtype) {
+  if (view.dtype != dtype) {
+    fail_input({}, fmt::format("{}: expected {}, got {}", name, dtype_name(dtype),
+                               dtype_name(view.dtype)));
+  }
+  if (!view.strides.empty() && view.strides.size() != view.shape.size()) {
+    fail_input({}, fmt::format("{}: {} strides for shape {}", name, view.strides.size(),
+                               shape_of(view.shape)));
+  }
+}
+
+void check_output(const TensorView& view, const std::string& name, DType dtype,
+                  const std::vector<int64_t>& shape, int64_t bytes) {
+  check_view(view, name, dtype);
+  if (view.shape != shape) {
+    fail_input({},
+               fmt::format("{}: expected {}, got {}", name, shape_of(shape), shape_of(view.shape)));
+  }
+  if (bytes > 0 && view.data == nullptr) fail_input({}, fmt::format("{}: no memory given", name));
+  for (size_t d = 0; bytes > 0 && d < view.strides.size(); ++d) {
+    if (view.strides[d] == 0 && shape[d] > 1) {
+      fail_input({}, fmt::format("{}: an output cannot have stride 0 (dimension {} of {})", name, d,
+                                 shape_of(shape)));
+    }
+  }
+}
+
+}  // namespace
+
+struct Executable::State {
+  Graph graph;
+  Plan plan;
+  std::vector<LoadedGroup> kernels;
+  std::vector<Library> libraries;
+  int threads = 1;
+  std::shared_ptr<ThreadPool> pool;  // nullptr with one thread
+  std::vector<Home> homes;
+
+  std::mutex mutex;  // of what follows
+  std::map<std::vector<int64_t>, std::shared_ptr<const Sizing>> sizings;
+  std::vector<std::unique_ptr<RunMemory>> free_memory;
+
+  std::shared_ptr<const Sizing> sizing_of(const std::vector<TensorView>& inputs);
+  std::unique_ptr<RunMemory> take_memory();
+  void give_back(std::unique_ptr<RunMemory> memory);
+
+  void place_inputs(const std::vector<TensorView>& inputs, const Sizing& sizing,
+                    RunMemory& memory) const;
+  void place_outputs(const std::vector<TensorView>& inputs, const std::vector<TensorView>& outputs,
+                     const Sizing& sizing, RunMemory& memory) const;
+  void deliver_outputs(const std::vector<TensorView>& outputs, const Sizing& sizing,
+                       RunMemory& memory) const;
+  std::byte* address(NodeId node, const Sizing& sizing, const RunMemory& memory) const;
+  size_t choose_variant(size_t group, const Sizing& sizing, const RunMemory& memory) const;
+  void run_group(size_t group, size_t variant, const Sizing& sizing, RunMemory& memory) const;
+  void run_phase(const LoadedKernel& kernel, size_t phase, const VariantSizing& numbers,
+                 int64_t scratch_bytes, RunMemory& memory, ProductRun& products) const;
+};
+
+namespace {
+
+// Gives the memory back however the run ends.
+template <class State>
+struct MemoryLease {
+  State& state;
+  std::unique_ptr<RunMemory> memory = state.take_memory();
+  explicit MemoryLease(State& owner) : state(owner) {}
+  MemoryLease(const MemoryLease&) = delete;
+  MemoryLease& operator=(const MemoryLease&) = delete;
+  ~MemoryLease() { state.give_back(std::move(memory)); }
+};
+
+}  // namespace
+
+std::shared_ptr<const Sizing> Executable::State::sizing_of(const std::vector<TensorView>& inputs) {
+  constexpr size_t most_kept = 64;
+  std::vector<int64_t> key;
+  for (const TensorView& input : inputs) {
+    key.push_back(static_cast<int64_t>(input.shape.size()));
+    key.insert(key.end(), input.shape.begin(), input.shape.end());
+  }
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = sizings.find(key);
+    if (found != sizings.end()) return found->second;
+  }
+  std::vector<std::vector<int64_t>> shapes;
+  for (const TensorView& input : inputs) shapes.push_back(input.shape);
+  auto sizing = std::make_shared<const Sizing>(make_sizing(graph, plan, kernels, shapes));
+  const std::lock_guard lock(mutex);
+  if (sizings.size() >= most_kept) sizings.clear();
+  sizings[std::move(key)] = sizing;
+  return sizing;
+}
+
+std::unique_ptr<RunMemory> Executable::State::take_memory() {
+  const std::lock_guard lock(mutex);
+  if (!free_memory.empty()) {
+    std::unique_ptr<RunMemory> memory = std::move(free_memory.back());
+    free_memory.pop_back();
+    return memory;
+  }
+  auto memory = std::make_unique<RunMemory>();
+  memory->inputs = std::vector<MemoryBlock>(graph.inputs.size());
+  memory->outputs = std::vector<MemoryBlock>(graph.outputs.size());
+  memory->input_data.resize(graph.inputs.size());
+  memory->output_data.resize(graph.outputs.size());
+  memory->output_is_direct.resize(graph.outputs.size());
+  memory->reports.resize(static_cast<size_t>(threads));
+  return memory;
+}
+
+void Executable::State::give_back(std::unique_ptr<RunMemory> memory) {
+  const std::lock_guard lock(mutex);
+  free_memory.push_back(std::move(memory));
+}
+
+void Executable::State::place_inputs(const std::vector<TensorView>& inputs, const Sizing& sizing,
+                                     RunMemory& memory) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (sizing.input_bytes[i] > 0 && inputs[i].data == nullptr) {
+      fail_input({}, fmt::format("{}: no memory given", graph[graph.inputs[i]].name));
+    }
+    if (is_plain(inputs[i])) {
+      memory.input_data[i] = static_cast<std::byte*>(inputs[i].data);
+      continue;
+    }
+    memory.input_data[i] = memory.inputs[i].reserve(sizing.input_bytes[i]);
+    copy_strided(inputs[i], memory.input_data[i], CopyDirection::pack, pool.get());
+  }
+}
+
+// An output is written directly unless it is strided or shares memory with an input.
+void Executable::State::place_outputs(const std::vector<TensorView>& inputs,
+                                      const std::vector<TensorView>& outputs, const Sizing& sizing,
+                                      RunMemory& memory) const {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = graph.output_names[i];
+    const DType dtype = graph[graph.outputs[i]].type.dtype;
+    check_output(outputs[i], name, dtype, sizing.output_shapes[i], sizing.output_bytes[i]);
+    bool direct = is_plain(outputs[i]);
+    const ByteRange range = byte_range(outputs[i]);
+    for (size_t k = 0; direct && k < inputs.size(); ++k) {
+      direct = !overlap(range, byte_range(inputs[k]));
+    }
+    for (size_t k = 0; k < i; ++k) {
+      // Strided outputs may lie between each other's elements; plain ones that overlap collide.
+      const bool same = graph.outputs[i] == graph.outputs[k] && outputs[i].data == outputs[k].data;
+      if (same || !is_plain(outputs[i]) || !is_plain(outputs[k]) ||
+          !overlap(range, byte_range(outputs[k]))) {
+        continue;
+      }
+      fail_input({}, fmt::format("outputs {} and {} share memory", graph.output_names[k], name));
+    }
+    memory.output_is_direct[i] = direct ? 1 : 0;
+    memory.output_data[i] = direct ? static_cast<std::byte*>(outputs[i].data)
+                                   : memory.outputs[i].reserve(sizing.output_bytes[i]);
+  }
+}
+
+// Outputs that are inputs, constants or other outputs first, as long as no input is overwritten.
+void Executable::State::deliver_outputs(const std::vector<TensorView>& outputs,
+                                        const Sizing& sizing, RunMemory& memory) const {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::byte* const source = address(graph.outputs[i], sizing, memory);
+    if (source == memory.output_data[i] || sizing.output_bytes[i] == 0) continue;
+    std::memcpy(memory.output_data[i], source, static_cast<size_t>(sizing.output_bytes[i]));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (memory.output_is_direct[i] != 0) continue;
+    copy_strided(outputs[i], memory.output_data[i], CopyDirection::unpack, pool.get());
+  }
+}
+
+std::byte* Executable::State::address(NodeId node, const Sizing& sizing,
+                                      const RunMemory& memory) const {
+  const Home& home = homes[static_cast<size_t>(node)];
+  switch (home.kind) {
+    case Home::Kind::input:
+      return memory.input_data[home.slot];
+    case Home::Kind::output:
+      return memory.output_data[home.slot];
+    case Home::Kind::constant:
+      return home.data;
+    case Home::Kind::arena:
+      break;
+  }
+  const int64_t offset = sizing.node_offset[static_cast<size_t>(node)];
+  INGOT_CHECK(offset >= 0, "{} has no buffer", graph[node].name);
+  return memory.arena.data() + offset;
+}
+
+size_t Executable::State::choose_variant(size_t group, const Sizing& sizing,
+                                         const RunMemory& memory) const {
+  const std::vector<LoadedKernel>& variants = kernels[group].variants;
+  for (size_t v = 0; v < variants.size(); ++v) {
+    if (!sizing.groups[group][v].permitted) continue;
+    const KernelSource& source = variants[v].source;
+    const bool fits =
+        !source.needs_alignment ||
+        std::all_of(source.params.begin(), source.params.end(), [&](const ParamSource& param) {
+          return !param.written || param.workspace ||
+                 reinterpret_cast<uintptr_t>(address(param.value, sizing, memory)) %
+                         buffer_alignment ==
+                     0;
+        });
+    if (fits) return v;
+  }
+  fail_internal("run", fmt::format("{}: no variant fits", plan.groups[group].name));
+}
+
+void Executable::State::run_group(size_t group, size_t variant, const Sizing& sizing,
+                                  RunMemory& memory) const {
+  const LoadedKernel& kernel = kernels[group].variants[variant];
+  const VariantSizing& numbers = sizing.groups[group][variant];
+  memory.buffers.clear();
+  for (size_t p = 0; p < kernel.source.params.size(); ++p) {
+    const ParamSource& param = kernel.source.params[p];
+    memory.buffers.push_back(param.workspace ? memory.arena.data() + numbers.workspace_offset[p]
+                                             : address(param.value, sizing, memory));
+  }
+  std::fill(memory.reports.begin(), memory.reports.end(), 0);
+  ProductRun products;
+  for (size_t p = 0; p < kernel.phases.size(); ++p) {
+    run_phase(kernel, p, numbers, sizing.scratch_bytes, memory, products);
+    if (products.failure != nullptr) std::rethrow_exception(products.failure);
+    for (const int report : memory.reports) {
+      if (report != 0) fail_input({}, kernel.source.reports.at(static_cast<size_t>(report - 1)));
+    }
+  }
+}
+
+// One contiguous part for each thread, as many as the grain makes worth it.
+void Executable::State::run_phase(const LoadedKernel& kernel, size_t phase,
+                                  const VariantSizing& numbers, int64_t scratch_bytes,
+                                  RunMemory& memory, ProductRun& products) const {
+  const int64_t extent = numbers.extents[phase];
+  if (extent <= 0) return;
+  const int64_t grain = std::max<int64_t>(kernel.source.phases[phase].grain, 1);
+  const int64_t parts = std::min<int64_t>((extent - 1) / grain + 1, threads);
+  auto body = [&](int part) {
+    KernelCall call{};
+    call.buffers = memory.buffers.data();
+    call.sizes = numbers.sizes.data();
+    call.scratch = reinterpret_cast<char*>(memory.scratch.data()) + scratch_bytes * part;
+    // Not extent * part / parts, which may overflow.
+    call.begin = extent / parts * part + std::min<int64_t>(part, extent % parts);
+    call.end = call.begin + extent / parts + (part < extent % parts ? 1 : 0);
+    call.report = &memory.reports[static_cast<size_t>(part)];
+    call.product = run_product;
+    call.runtime = &products;
+    kernel.phases[phase](&call);
+  };
+  if (parts == 1) {
+    body(0);
+  } else {
+    pool->run(static_cast<int>(parts), body);
+  }
+}
+
+Executable::Executable(Graph graph, Plan plan, std::vector<LoadedGroup> kernels,
+                       std::vector<Library> libraries, int threads)
+    : state_(std::make_unique<State>()) {
+  INGOT_CHECK(kernels.size() == plan.groups.size(), "{} kernels for {} groups", kernels.size(),
+              plan.groups.size());
+  for (size_t g = 0; g < kernels.size(); ++g) {
+    INGOT_CHECK(kernels[g].variants.size() == plan.groups[g].schedules.size(),
+                "{}: {} variants for {} schedules", plan.groups[g].name, kernels[g].variants.size(),
+                plan.groups[g].schedules.size());
+  }
+  state_->homes = find_homes(graph);
+  state_->graph = std::move(graph);
+  state_->plan = std::move(plan);
+  state_->kernels = std::move(kernels);
+  state_->libraries = std::move(libraries);
+  state_->threads = thread_count(threads);
+  if (state_->threads > 1) state_->pool = shared_thread_pool(state_->threads);
+}
+
+Executable::~Executable() = default;
+Executable::Executable(Executable&&) noexcept = default;
+
+void Executable::run(const std::vector<TensorView>& inputs, const std::vector<TensorView>& outputs,
+                     std::vector<GroupTiming>* timings) const {
+  State& state = *state_;
+  const Graph& graph = state.graph;
+  if (inputs.size() != graph.inputs.size() || outputs.size() != graph.outputs.size()) {
+    fail_input(
+        {}, fmt::format("{} takes {} inputs and {} outputs, got {} and {}", graph.name,
+                        graph.inputs.size(), graph.outputs.size(), inputs.size(), outputs.size()));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Node& node = graph[graph.inputs[i]];
+    check_view(inputs[i], node.name, node.type.dtype);
+  }
+  const std::shared_ptr<const Sizing> sizing = state.sizing_of(inputs);
+  const MemoryLease lease(state);
+  RunMemory& memory = *lease.memory;
+  memory.arena.reserve(sizing->arena_bytes);
+  memory.scratch.reserve(sizing->scratch_bytes * state.threads);
+  state.place_inputs(inputs, *sizing, memory);
+  state.place_outputs(inputs, outputs, *sizing, memory);
+  if (timings != nullptr) timings->clear();
+
+  const DefaultFloatEnvironment defaults;
+  for (size_t g = 0; g < state.kernels.size(); ++g) {
+    const size_t variant = state.choose_variant(g, *sizing, memory);
+    if (timings == nullptr) {
+      state.run_group(g, variant, *sizing, memory);
+      continue;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    state.run_group(g, variant, *sizing, memory);
+    const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - start;
+    timings->push_back({static_cast<int>(g), us.count(), static_cast<int>(variant)});
+  }
+  state.deliver_outputs(outputs, *sizing, memory);
+}
+
+std::vector<std::vector<int64_t>> Executable::output_shapes(
+    const std::vector<std::vector<int64_t>>& input_shapes) const {
+  const Bindings bindings = bind_sizes(state_->graph, input_shapes);
+  std::vector<std::vector<int64_t>> shapes;
+  for (const NodeId output : state_->graph.outputs) {
+    shapes.push_back(evaluate(state_->graph[output].type.shape, bindings));
+  }
+  return shapes;
+}
+
+const Graph& Executable::graph() const { return state_->graph; }
+const Plan& Executable::plan() const { return state_->plan; }
+
+}  // namespace ingot

@@ -1,0 +1,208 @@
+// Kernels and phases. A phase becomes one function over a range of its iterations.
+#include "emit/cpp_emitter.h"
+
+#include <algorithm>
+
+#include "device/library.h"
+
+namespace ingot {
+namespace {
+
+using namespace loop;
+
+// Calls `visit` on every statement, outer ones first.
+template <class F>
+void walk(const std::vector<Stmt>& body, F& visit) {
+  for (const Stmt& stmt : body) {
+    visit(stmt);
+    if (const auto* inner = std::get_if<std::shared_ptr<Loop>>(&stmt)) walk((*inner)->body, visit);
+  }
+}
+
+// What a phase mentions: buffers, variables of subscripts, and how each value is used.
+struct Uses {
+  std::set<std::string> buffers, written, variables;
+  std::map<std::string, std::set<std::string>> values;
+
+  void sym(const Sym& s) { variables.merge(s.variables()); }
+  void guards(const std::vector<Guard>& guards) {
+    for (const Guard& guard : guards) {
+      sym(guard.value);
+      sym(guard.lo);
+      sym(guard.hi);
+    }
+  }
+  void operand(const Operand& operand, const std::string& use) {
+    if (const auto* name = std::get_if<std::string>(&operand)) values[*name].insert(use);
+  }
+  void operator()(const Stmt& stmt) {
+    std::visit([this](const auto& s) { note(s); }, stmt);
+  }
+  void note(const Let& let) {
+    for (const Operand& o : let.operands) operand(o, "other");
+  }
+  void note(const Load& load) {
+    buffers.insert(load.buffer);
+    sym(load.index);
+    guards(load.guards);
+  }
+  void note(const IndexValue& index) {
+    sym(index.value);
+    guards(index.guards);
+  }
+  void note(const Accumulator&) {}
+  void note(const Accumulate& accumulate) { operand(accumulate.value, "other"); }
+  void note(const Finish&) {}
+  void note(const Store& store) {
+    buffers.insert(store.buffer);
+    written.insert(store.buffer);
+    sym(store.index);
+    operand(store.value, "store");
+  }
+  void note(const Product& product) {
+    for (const std::string& name : {product.dst, product.lhs, product.rhs}) buffers.insert(name);
+    written.insert(product.dst);
+    for (const Sym& s : {product.dst_index, product.lhs_index, product.rhs_index}) sym(s);
+    for (const auto& [name, size] : product.sizes) sym(size);
+  }
+  void note(const std::shared_ptr<Loop>& loop) { sym(loop->extent); }
+};
+
+}  // namespace
+
+Emitter::Emitter(const Kernel& kernel) : kernel_(kernel), names_(reserved_names()) {
+  for (const Param& param : kernel.params) buffer_dtypes_[param.name] = param.dtype;
+  for (const Scratch& scratch : kernel.scratch) buffer_dtypes_[scratch.name] = scratch.dtype;
+}
+
+KernelSource Emitter::source() {
+  source_.name = kernel_.name;
+  source_.sizes = kernel_.sizes;
+  source_.reports = kernel_.reports;
+  source_.scratch_bytes = scratch_offset(kernel_.scratch.size());
+  for (const Param& param : kernel_.params) {
+    source_.params.push_back({param.name, param.value, param.role != Role::input,
+                              param.role == Role::workspace,
+                              param.elements * Sym(byte_size(param.dtype))});
+  }
+  source_.text = header_text();
+  for (size_t i = 0; i < kernel_.phases.size(); i++) source_.text += phase_text(i);
+  source_.sections = device::sections_used(source_.text);
+  source_.sections.merge(device::sections_used(device::library_text(source_.functions)));
+  return std::move(source_);
+}
+
+std::string Emitter::header_text() const {
+  std::string text;
+  for (std::string_view rest = kernel_.comment; !rest.empty();) {
+    size_t end = std::min(rest.find('\n'), rest.size());
+    text += fmt::format("// {}\n", rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  std::vector<std::string> in, out;
+  for (const Param& param : kernel_.params) {
+    std::string type = fmt::format("{}: {}[{}]", quoted_name(param.name), dtype_name(param.dtype),
+                                   param.elements.text());
+    (param.role == Role::input ? in : out).push_back(std::move(type));
+  }
+  std::string signature =
+      fmt::format("{}({}) -> {}", kernel_.name, join(in, ", "), join(out, ", "));
+  if (signature.size() <= 96) return text + "// " + signature + "\n";
+  text += fmt::format("// {}(\n", kernel_.name);
+  for (const std::string& param : in) text += fmt::format("//     {},\n", param);
+  return text + fmt::format("// ) -> {}\n", join(out, ", "));
+}
+
+// Scratch buffers follow one another, each from a cache line's start.
+Sym Emitter::scratch_offset(size_t number) const {
+  Sym offset = 0;
+  for (size_t i = 0; i < number; i++) {
+    const Scratch& scratch = kernel_.scratch[i];
+    offset = offset + Sym(64) * ceil_div(scratch.elements * Sym(byte_size(scratch.dtype)), 64);
+  }
+  return offset;
+}
+
+void Emitter::declare_buffers(const Phase& phase) {
+  Uses uses;
+  walk(phase.body, uses);
+  uses.sym(phase.extent);
+  in_subscripts_ = uses.variables;
+  uses_ = std::move(uses.values);
+  for (size_t i = 0; i < kernel_.scratch.size(); i++) {
+    if (uses.buffers.contains(kernel_.scratch[i].name)) uses.sym(scratch_offset(i));
+  }
+  for (size_t i = 0; i < kernel_.params.size(); i++) {
+    const Param& param = kernel_.params[i];
+    if (!uses.buffers.contains(param.name)) continue;
+    std::string type = fmt::format("{}{}*", uses.written.contains(param.name) ? "" : "const ",
+                                   storage_type(param.dtype));
+    buffers_[param.name] = names_.unique(param.name);
+    line(fmt::format("{} {} = ({})call->buffers[{}];", type, buffers_[param.name], type, i));
+  }
+  for (size_t i = 0; i < kernel_.sizes.size(); i++) {
+    const std::string& size = kernel_.sizes[i];
+    if (!uses.variables.contains(size)) continue;
+    variables_[size] = names_.unique(size);
+    line(fmt::format("const long {} = call->sizes[{}];", variables_[size], i));
+  }
+  for (size_t i = 0; i < kernel_.scratch.size(); i++) {
+    const Scratch& scratch = kernel_.scratch[i];
+    if (!uses.buffers.contains(scratch.name)) continue;
+    std::string type = fmt::format("{}*", storage_type(scratch.dtype));
+    buffers_[scratch.name] = names_.unique(scratch.name);
+    Sym offset = scratch_offset(i);
+    std::string place =
+        offset.is(0) ? "call->scratch" : fmt::format("(call->scratch + {})", subscript(offset, 0));
+    line(fmt::format("{} {} = ({}){};", type, buffers_[scratch.name], type, place));
+  }
+}
+
+std::string Emitter::phase_text(size_t number) {
+  const Phase& phase = kernel_.phases[number];
+  std::string symbol = fmt::format("{}_p{}", kernel_.name, number);
+  source_.phases.push_back({symbol, phase.extent, phase.grain});
+  buffers_.clear();
+  variables_.clear();
+  values_.clear();
+  accumulators_.clear();
+  ranges_.clear();
+  streams_ = false;
+  names_.open();
+  open(fmt::format("extern \"C\" void {}(const KernelCall* call) {{", symbol));
+  declare_buffers(phase);
+  ranges_.emplace(phase.var, phase.extent);
+  std::string var = names_.unique(phase.var);
+  variables_[phase.var] = var;
+  open(fmt::format("for (long {0} = call->begin; {0} < call->end; {0}++) {{", var));
+  statements(phase.body);
+  close();
+  if (streams_) line("stream_fence();");
+  close();
+  names_.close();
+  return out_.take();
+}
+
+const Value& Emitter::value(const std::string& name) const {
+  auto found = values_.find(name);
+  INGOT_CHECK(found != values_.end(), "kernel {}: no value '{}'", kernel_.name, name);
+  return found->second;
+}
+
+void Emitter::open(const std::string& text) {
+  out_.open(text);
+  depth_++;
+  names_.open();
+}
+
+void Emitter::close() {
+  names_.close();
+  depth_--;
+  out_.close();
+}
+
+void Emitter::line(const std::string& text) { out_.line(text); }
+
+KernelSource emit_cpp(const Kernel& kernel) { return Emitter(kernel).source(); }
+
+}  // namespace ingot

@@ -1,0 +1,77 @@
+#include "emit/names.h"
+
+#include <cctype>
+
+#include "device/library.h"
+
+namespace ingot {
+namespace {
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// Words of C++ that a value might be called, and names that emitted code uses itself.
+constexpr std::string_view own_words[] = {
+    "alignas",  "alignof",  "and",       "asm",       "auto",      "bitand",     "bitor",
+    "bool",     "break",    "case",      "catch",     "char",      "class",      "compl",
+    "concept",  "const",    "consteval", "constexpr", "constinit", "continue",   "decltype",
+    "default",  "delete",   "do",        "double",    "else",      "enum",       "explicit",
+    "export",   "extern",   "false",     "float",     "for",       "friend",     "goto",
+    "if",       "inline",   "int",       "long",      "mutable",   "namespace",  "new",
+    "noexcept", "not",      "nullptr",   "operator",  "or",        "private",    "protected",
+    "public",   "register", "requires",  "return",    "short",     "signed",     "sizeof",
+    "static",   "struct",   "switch",    "template",  "this",      "throw",      "true",
+    "try",      "typedef",  "typeid",    "typename",  "typeof",    "union",      "unix",
+    "linux",    "unsigned", "using",     "virtual",   "void",      "volatile",   "while",
+    "xor",      "call",     "l",         "min",       "live",      "KernelCall", "F32",
+    "F64",      "I32",      "I64",       "M32",       "M64",       "main"};
+
+// Every word that is followed by "(": functions and macros (and a few harmless others).
+void add_called(std::string_view text, std::set<std::string, std::less<>>& words) {
+  for (size_t i = 0; i < text.size();) {
+    size_t begin = i;
+    while (i < text.size() && is_word(text[i])) i++;
+    if (i == begin) {
+      i++;
+    } else if (i < text.size() && text[i] == '(') {
+      words.emplace(text.substr(begin, i - begin));
+    }
+  }
+}
+
+}  // namespace
+
+bool Names::visible(std::string_view name) const {
+  if (device::has_function(name)) return true;
+  for (const auto& scope : scopes_) {
+    if (scope.contains(name)) return true;
+  }
+  return false;
+}
+
+std::string Names::unique(std::string_view wanted) {
+  std::string base;
+  for (char c : wanted) base += is_word(c) && static_cast<unsigned char>(c) < 128 ? c : '_';
+  if (base.empty() || std::isdigit(static_cast<unsigned char>(base[0])) != 0) base = "v" + base;
+  // Two underscores, or one before a capital, at the start belong to the compiler.
+  if (base[0] == '_') base = "v" + base;
+  // The copies of a value for the vectors of a chunk end in _0 … _3; its lanes in _at.
+  std::string name = base;
+  auto free = [&] {
+    for (const char* suffix : {"", "_0", "_1", "_2", "_3", "_at"}) {
+      if (visible(name + suffix)) return false;
+    }
+    return true;
+  };
+  for (int i = 2; !free(); i++) name = base + "_v" + std::to_string(i);
+  for (const char* suffix : {"", "_0", "_1", "_2", "_3", "_at"})
+    scopes_.back().insert(name + suffix);
+  return name;
+}
+
+std::set<std::string, std::less<>> reserved_names() {
+  std::set<std::string, std::less<>> words(std::begin(own_words), std::end(own_words));
+  add_called(device::vector_prelude(), words);
+  return words;
+}
+
+}  // namespace ingot

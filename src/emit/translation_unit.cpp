@@ -1,0 +1,128 @@
+// A whole translation unit: the call's struct, the vector vocabulary, library functions, the few
+// routines that reach memory lane by lane, then the kernels.
+#include <algorithm>
+
+#include "device/library.h"
+#include "emit/c_text.h"
+#include "emit/emit.h"
+
+namespace ingot {
+namespace {
+
+// The struct of kernel_source.h.
+constexpr std::string_view call_text = R"(struct KernelCall {
+  void* const* buffers;
+  const long* sizes;
+  char* scratch;
+  long begin, end;  // iterations of this phase
+  int* report;
+  void (*product)(const KernelCall* call, const char* routine, const long* sizes, const void* lhs,
+                  const void* rhs, void* dst);
+  const void* runtime;
+};
+)";
+
+constexpr std::string_view small_text = R"(
+INLINE long min(long a, long b) { return a < b ? a : b; }
+template <int n>
+INLINE void prefetch_lines(const char* p) {
+  prefetch(p);
+  if constexpr (n > 1) prefetch_lines<n - 1>(p + 64);
+}
+TABLE int lane_numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+INLINE M32 live_lanes(int n) { return load_i32(lane_numbers) < n; }
+)";
+
+// One value in all lanes, from memory's form.
+struct Routine {
+  std::string_view name, text;
+};
+constexpr Routine routines[] = {
+    {"broadcast_bool", "INLINE M32 broadcast_bool(bool b) { return splat_i32(b ? -1 : 0); }\n"},
+    {"broadcast_u8", "INLINE I32 broadcast_u8(unsigned char b) { return splat_i32(b); }\n"},
+    {"broadcast_bf16",
+     "INLINE F32 broadcast_bf16(unsigned short h) { return from_bits(splat_i32(h << 16)); }\n"},
+    {"broadcast_f16",
+     "INLINE F32 broadcast_f16(unsigned short h) { return widen_f16(splat_i32(h)); }\n"},
+    {"first_lane", R"(INLINE long first_lane(I64 v) {
+  long first;
+  store_i64(&first, v, 1);
+  return first;
+}
+)"},
+    // Rounds to odd where it is not exact, so that rounding again to bf16 or f16 is as if once.
+    {"to_f32_odd", R"(INLINE F32 to_f32_odd(F64 a) {
+  F32 r = to_f32(a);
+  F64 back = to_f64(r);
+  I32 toward_zero = bits(r) + (to_m32(abs(back) > abs(a)) & -1);
+  return select(to_m32(back == a) | (r != r), r, from_bits(toward_zero | 1));
+}
+INLINE F32 to_f32_odd(I32 a) { return to_f32_odd(to_f64(a)); }
+INLINE F32 to_f32_odd(I64 a) {
+  I64 high = a & ~0xfffL, low = a & 0xfffL;
+  I64 sticky = high | select(low != 0L, 0x1000L, 0L);
+  return to_f32_odd(to_f64(select(abs(a) < 0x20000000000000L, a, sticky)));
+}
+)"},
+};
+
+// Reads and writes lane by lane: at(l) is the element, or where it lies.
+std::string gather_text(DType dtype) {
+  return fmt::format(R"(template <class At>
+INLINE {0} gather_{1}(int n, At at) {{
+  alignas(64) {2} t[16] = {{}};
+  for (int l = 0; l < n; l++) t[l] = at(l);
+  return load_{1}((const {2}*)t);
+}}
+template <class At>
+INLINE {0} gather_{1}(At at) {{
+  return gather_{1}(16, at);
+}}
+)",
+                     vector_type(lanes_of(dtype)), dtype_name(dtype), storage_type(dtype));
+}
+
+std::string scatter_text(DType dtype) {
+  return fmt::format(R"(template <class At>
+INLINE void scatter_{1}(int n, {0} v, At at) {{
+  alignas(64) {2} t[16];
+  store_{1}(t, v);
+  for (int l = 0; l < n; l++) *at(l) = t[l];
+}}
+template <class At>
+INLINE void scatter_{1}({0} v, At at) {{
+  scatter_{1}(16, v, at);
+}}
+)",
+                     vector_type(lanes_of(dtype)), dtype_name(dtype), storage_type(dtype));
+}
+
+}  // namespace
+
+std::string translation_unit(std::span<const KernelSource* const> kernels) {
+  std::set<std::string> sections, functions, words;
+  std::vector<std::string_view> texts;
+  for (const KernelSource* kernel : kernels) {
+    if (std::ranges::find(texts, kernel->text) != texts.end()) continue;
+    texts.push_back(kernel->text);
+    sections.insert(kernel->sections.begin(), kernel->sections.end());
+    functions.insert(kernel->functions.begin(), kernel->functions.end());
+    for (std::string& word : words_of(kernel->text)) words.insert(std::move(word));
+  }
+  std::string helpers(small_text);
+  for (const Routine& routine : routines) {
+    if (words.contains(std::string(routine.name))) helpers += routine.text;
+  }
+  for (DType dtype : all_dtypes) {
+    if (words.contains(fmt::format("gather_{}", dtype_name(dtype)))) helpers += gather_text(dtype);
+    if (words.contains(fmt::format("scatter_{}", dtype_name(dtype))))
+      helpers += scatter_text(dtype);
+  }
+  sections.merge(device::sections_used(helpers));
+  std::string unit = fmt::format("{}\n{}\n{}\n{}", call_text, device::vector_prelude(sections),
+                                 device::library_text(functions), helpers);
+  for (std::string_view text : texts) unit += fmt::format("\n{}", text);
+  return unit;
+}
+
+}  // namespace ingot

@@ -13,6 +13,7 @@
 #include <ingot/error.h>
 #include <ingot/tensor.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -43,11 +44,14 @@ struct Port {  // an input or output of a program
   std::vector<std::string> shape;  // dimension texts: "B", "8192"
 };
 
+// Named dimensions' values.
+using Sizes = std::map<std::string, int64_t>;
+
 struct Options {
   std::string device = "cpu";                     // or a device model's name: nothing runs then
   std::string numerics = "exact";                 // exact | wide | fast
   std::string fusion = "auto";                    // auto | off | all
-  std::map<std::string, int64_t> sizes;           // for cost weighing and reports
+  Sizes sizes;                                    // for cost weighing and reports
   int threads = 0;                                // 0: INGOT_NUM_THREADS, else all cores
   std::string cache_dir;                          // empty: INGOT_CACHE_DIR, else the user's cache
   std::string plan_file;                          // an edited plan to use instead of ours
@@ -84,6 +88,12 @@ class Program {
   std::vector<Port> inputs() const;
   std::vector<Port> outputs() const;
   std::vector<std::string> size_names() const;
+  // What shapes of inputs, by name, say about the named dimensions; -1 stands for an unknown size.
+  Sizes sizes_of(const std::map<std::string, std::vector<int64_t>>& shapes) const;
+  // Data for an input: "random", "random:SEED", "random:SEED:SCALE", "zeros", "ones", "iota". Random
+  // floats are normal times SCALE, bool is half true, u8 takes every value, an index of a gather
+  // every row of its table, other integers [-100, 100]. Sizes not given count as 1.
+  Tensor sample(const std::string& input, const std::string& spec, const Sizes& sizes = {}) const;
   std::string name() const;
   std::string print() const;  // the graph as text; parses back
 
@@ -98,11 +108,16 @@ class Program {
   std::unique_ptr<State> state_;
 };
 
+// Called now and then during long work with the part done, 0 to 1, and what is under way.
+using Progress = std::function<void(double done, const std::string& what)>;
+
 struct BenchOptions {
   int repeats = 0;  // 0: as many as about two seconds allow, at least 7
+  Progress progress = {};
 };
 struct CheckOptions {
-  std::optional<double> rtol, atol;  // instead of the contract's bounds
+  std::optional<double> rtol = {}, atol = {};  // instead of the contract's bounds
+  Progress progress = {};
 };
 struct CheckResult {
   bool passed;
@@ -128,6 +143,7 @@ class Compiled {
   // values and sizes of its own.
   CheckResult check(const std::vector<Tensor>& inputs, const CheckOptions& options = {}) const;
 
+  std::string compile_text() const;  // one line: kernels, units, from the cache or compiled, time
   std::string plan_text() const;    // parses back (Options::plan_file)
   std::string lower_text() const;   // all kernels as loop IR
   struct Source {
@@ -149,6 +165,9 @@ class Compiled {
   std::unique_ptr<State> state_;
 };
 
+// A tensor from a .npy file or a .pb file (an ONNX TensorProto), by the file's ending.
+Tensor load_tensor(const std::string& path);
+
 // Tables and environment, for the CLI and tools.
 std::string version_text();
 std::string ops_text();          // the op table for a person
@@ -157,7 +176,7 @@ std::string ops_header();        // include/ingot/ops.h
 std::string ops_json();
 std::string devices_text(bool measure);
 std::string devices_json(bool measure);
-std::string environment_json();
+std::string environment_json(const Options& options = {});
 struct CacheSummary {
   std::string directory;
   int64_t entries, bytes, damaged;

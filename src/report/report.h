@@ -1,36 +1,89 @@
 // explain, bench and check: read-only views over all stages. JSON in the form of interface.md.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "loop/loop.h"
 #include "plan/plan.h"
 #include "run/run.h"
 
 namespace ingot {
 
+using ReportJson = nlohmann::ordered_json;  // keys in the order of interface.md
+using ReportProgress = std::function<void(double done, const std::string& what)>;
+
+// Lowered kernels of a plan: one for each schedule of each group.
+using LoweredGroups = std::vector<std::vector<loop::Kernel>>;
+
 struct MeasuredTimes {
   double separate_us, fused_us;
-  std::vector<GroupTiming> groups;
+  std::vector<double> group_us;  // in the order of Plan::groups
+  double copy_gbs;               // of a copy that moves the fused program's bytes
 };
 
-// The object of `explain --json`.
-nlohmann::json explain_json(const Graph& graph, const Plan& plan, const DeviceModel& device,
-                            const Bindings& sizes, const std::optional<MeasuredTimes>& measured,
-                            const nlohmann::json& environment);
-// The same for a person.
-std::string explain_text(const nlohmann::json& explained);
+struct ExplainInput {
+  const Graph& graph;        // after the passes
+  const Plan& plan;
+  const Plan& separate;      // the plan with fusion off
+  const LoweredGroups& kernels;
+  const DeviceModel& device;
+  Bindings sizes;            // of every named dimension
+  std::optional<MeasuredTimes> measured;
+};
 
-// Ceiling of a run: the best copy loop (non-temporal with prefetch) moving `bytes` in total, GB/s.
+// The object of `explain --json`, and the same for a person.
+ReportJson explain_json(const ExplainInput& input, const ReportJson& environment);
+std::string explain_text(const ReportJson& explained);
+
+// Ceiling of a run: the best copy loop (non-temporal with prefetch, plain where the bytes fit a
+// cache) moving `bytes` read + written, on `threads` pinned threads, GB/s.
 double measure_copy_gbs(int64_t bytes, int threads);
 
-// Separate against fused, interleaved, medians; the object of `bench --json`.
-nlohmann::json bench_json(const Executable& separate, const Executable& fused,
-                          const std::vector<Tensor>& inputs, int repeats, int threads,
-                          const nlohmann::json& environment);
-std::string bench_text(const nlohmann::json& result);
+struct BenchSettings {
+  int repeats = 0;  // 0: about two seconds' worth, at least 7
+  int threads = 1;
+  const DeviceModel* device = nullptr;
+  ReportProgress progress;
+};
+// Separate against fused, interleaved, medians; the object of `bench --json`, and its text.
+ReportJson bench_json(const Executable& separate, const Executable& fused,
+                          const std::vector<Tensor>& inputs, const BenchSettings& settings,
+                          const ReportJson& environment);
+std::string bench_text(const ReportJson& result);
+// The times alone.
+MeasuredTimes measure_times(const Executable& separate, const Executable& fused,
+                            const std::vector<Tensor>& inputs, const BenchSettings& settings);
 
-nlohmann::json environment_json(const std::string& device, int threads);
+struct CheckProgram {
+  std::string name;  // "off", "auto", "all", "edited"
+  const Executable* executable;
+};
+struct CheckSettings {
+  Numerics numerics = Numerics::exact;
+  std::optional<double> rtol, atol;  // instead of the contract's bounds
+  ReportProgress progress;
+};
+// `programs` compared with each other and with both evaluators of `source`, the graph as the user
+// wrote it; the first of them is the one that the others have to equal in `exact`.
+ReportJson check_json(const Graph& source, const std::vector<CheckProgram>& programs,
+                          const std::vector<Tensor>& inputs, const CheckSettings& settings,
+                          const ReportJson& environment);
+std::string check_text(const ReportJson& result);
+
+// Values that an integer input takes in random data: [low, high).
+struct IntegerRange {
+  int64_t low, high;
+  bool of_table;  // indices of a gather: they have to stay in range
+};
+IntegerRange input_range(const Graph& graph, NodeId input, const Bindings& sizes);
+// Random data for one input: floats normal times `scale`, bool half true.
+Tensor random_input(const Graph& graph, size_t input, const Bindings& sizes, uint64_t seed,
+                    double scale);
+// Allocates the outputs and runs.
+std::vector<Tensor> run_allocating(const Executable& executable, const std::vector<Tensor>& inputs,
+                                   std::vector<GroupTiming>* timings = nullptr);
 
 }  // namespace ingot

@@ -1,0 +1,172 @@
+// Compiled: run, reports and texts of a compiled program.
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "api/environment.h"
+#include "api/state.h"
+#include "base/text.h"
+
+namespace ingot {
+namespace {
+
+using Json = ReportJson;
+
+BenchSettings bench_settings(const Options& options, const DeviceModel& device,
+                             const BenchOptions& bench) {
+  BenchSettings settings;
+  settings.repeats = bench.repeats;
+  settings.threads = options.threads;
+  settings.device = &device;
+  settings.progress = bench.progress;
+  return settings;
+}
+
+std::vector<Tensor> random_inputs(const Graph& graph, const Bindings& sizes) {
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    inputs.push_back(random_input(graph, i, sizes, 0, 1.0));
+  }
+  return inputs;
+}
+
+Json explained(const Graph& graph, const DeviceModel& device, const Options& options,
+               const Bindings& sizes, const Pipeline& fused, const Pipeline& separate,
+               bool measure) {
+  ExplainInput input{graph, fused.plan, separate.plan, fused.loops, device, sizes, std::nullopt};
+  if (measure) {
+    input.measured = measure_times(*separate.executable, *fused.executable,
+                                   random_inputs(graph, sizes),
+                                   bench_settings(options, device, {}));
+  }
+  return explain_json(input, environment_of(options));
+}
+
+}  // namespace
+
+Compiled::Compiled() = default;
+Compiled::Compiled(Compiled&&) noexcept = default;
+Compiled& Compiled::operator=(Compiled&&) noexcept = default;
+Compiled::~Compiled() = default;
+
+Compiled Program::compile(const Options& options) const {
+  Compiled compiled;
+  compiled.state_ = std::make_unique<Compiled::State>(state_->finished(), options);
+  return compiled;
+}
+
+void Compiled::run(const std::vector<TensorView>& inputs,
+                   const std::vector<TensorView>& outputs) const {
+  state_->executable().run(inputs, outputs);
+}
+
+std::vector<Tensor> Compiled::run(const std::vector<Tensor>& inputs) const {
+  return run_allocating(state_->executable(), inputs);
+}
+
+std::vector<std::vector<int64_t>> Compiled::output_shapes(const std::vector<Tensor>& inputs) const {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Tensor& input : inputs) {
+    shapes.push_back(input.shape());
+  }
+  const Graph& graph = state_->graph;
+  const Bindings sizes = bind_sizes(graph, shapes);
+  std::vector<std::vector<int64_t>> result;
+  for (const NodeId id : graph.outputs) {
+    result.push_back(ingot::evaluate(graph[id].type.shape, sizes));
+  }
+  return result;
+}
+
+std::string Compiled::explain_json(bool measure) const {
+  if (measure) {
+    state_->executable();  // says why nothing can be measured
+  }
+  return explained(state_->graph, state_->device, state_->options, state_->report_sizes(),
+                   *state_->main, *state_->with_fusion(FusionMode::off), measure)
+      .dump(2);
+}
+
+std::string Compiled::explain(bool measure) const {
+  return explain_text(Json::parse(explain_json(measure)));
+}
+
+std::string Compiled::bench_json(const std::vector<Tensor>& inputs,
+                                 const BenchOptions& options) const {
+  const Executable& fused = state_->executable();
+  const std::shared_ptr<const Pipeline> separate = state_->with_fusion(FusionMode::off);
+  return ingot::bench_json(*separate->executable, fused, inputs,
+                           bench_settings(state_->options, state_->device, options),
+                           environment_of(state_->options))
+      .dump(2);
+}
+
+std::string Compiled::bench_text(const std::string& json) {
+  return ingot::bench_text(Json::parse(json));
+}
+
+CheckResult Compiled::check(const std::vector<Tensor>& inputs, const CheckOptions& options) const {
+  std::vector<CheckProgram> programs;
+  std::vector<std::shared_ptr<const Pipeline>> alive;
+  const auto add = [&](std::string name, std::shared_ptr<const Pipeline> pipeline) {
+    programs.push_back({std::move(name), pipeline->executable.get()});
+    alive.push_back(std::move(pipeline));
+  };
+  state_->executable();
+  add("off", state_->with_fusion(FusionMode::off));
+  add("auto", state_->with_fusion(FusionMode::automatic));
+  add("all", state_->with_fusion(FusionMode::all));
+  if (state_->edited()) {
+    add("edited", state_->main);
+  }
+  CheckSettings settings;
+  settings.numerics = state_->planning.numerics;
+  settings.rtol = options.rtol;
+  settings.atol = options.atol;
+  settings.progress = options.progress;
+  const Json result =
+      check_json(state_->source, programs, inputs, settings, environment_of(state_->options));
+  return {result["passed"].get<bool>(), check_text(result), result.dump(2)};
+}
+
+std::string Compiled::compile_text() const {
+  const CompiledUnits& compiled = state_->main->compiled;
+  return fmt::format("{} kernels in {} units, {} of them from the cache, {:.1f} ms",
+                     compiled.kernels, compiled.units, compiled.from_cache, compiled.compile_ms);
+}
+
+std::string Compiled::plan_text() const { return ingot::print(state_->graph, state_->main->plan); }
+
+std::string Compiled::lower_text() const {
+  std::string text;
+  for (const std::vector<loop::Kernel>& kernels : state_->main->loops) {
+    for (const loop::Kernel& kernel : kernels) {
+      text += (text.empty() ? "" : "\n") + loop::print(kernel);
+    }
+  }
+  return text;
+}
+
+std::vector<Compiled::Source> Compiled::sources() const {
+  std::vector<Source> sources;
+  for (const std::vector<KernelSource>& kernels : state_->main->sources) {
+    for (const KernelSource& kernel : kernels) {
+      const bool known = std::any_of(sources.begin(), sources.end(), [&](const Source& source) {
+        return source.name == kernel.name;
+      });
+      if (known) {
+        continue;
+      }
+      const Json resources = {{"name", kernel.name},
+                              {"source", "compiler"},
+                              {"text_bytes", kernel.text.size()},
+                              {"phases", kernel.phases.size()},
+                              {"scratch_bytes", kernel.scratch_bytes.text()}};
+      sources.push_back({kernel.name, "c++", standalone_text(kernel), resources.dump(2)});
+    }
+  }
+  return sources;
+}
+
+}  // namespace ingot

@@ -1,0 +1,129 @@
+// Version, environment, devices and the kernel cache, for reports and the CLI.
+
+#include "api/environment.h"
+
+#include <ctime>
+
+#include <nlohmann/json.hpp>
+
+#include "api/state.h"
+#include "base/text.h"
+#include "jit/host_cpu.h"
+#include "jit/jit.h"
+#include "report/report.h"
+#include "version.h"
+
+namespace ingot {
+namespace {
+
+using Json = ReportJson;
+
+constexpr int64_t ceiling_bytes = int64_t{256} << 20;  // read + written: beyond any cache here
+
+std::string date_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  const size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return {text, length};
+}
+
+// null where there is no compiler: a report needs none.
+Json host_compiler_text(const Options& options) {
+  try {
+    JitOptions jit;
+    jit.cache_dir = options.cache_dir;
+    return compiler_version(jit);
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+Json model_json(const DeviceModel& model) {
+  return {{"name", model.name},
+          {"kind", model.gpu ? "gpu" : "cpu"},
+          {"multiprocessors", model.multiprocessors},
+          {"copy_gbs", model.copy_gbs},
+          {"cache_bytes", model.cache_bytes},
+          {"f32_gflops", model.f32_gflops},
+          {"product_gflops", model.product_gflops},
+          {"launch_us", model.launch_us},
+          {"source", model.source}};
+}
+
+CacheSummary summary(const CacheStats& stats) {
+  return {stats.directory, stats.entries, stats.bytes, stats.damaged};
+}
+
+JitOptions cache_options(const std::string& cache_dir) {
+  JitOptions options;
+  options.cache_dir = cache_dir;
+  return options;
+}
+
+}  // namespace
+
+std::string version_text() { return fmt::format("ingot {} ({})", version_string, git_hash); }
+
+Json environment_of(const Options& options) {
+  const bool here = options.device == "cpu";
+  return {{"version", version_string},
+          {"git", git_hash},
+          {"device", here ? cpu_description() : options.device},
+          {"driver", nullptr},
+          {"compilers", {{"c++", here ? host_compiler_text(options) : Json(nullptr)}}},
+          {"date", date_text()},
+          {"threads", thread_count(options)},
+          {"cpu", cpu_description()}};
+}
+
+std::string environment_json(const Options& options) { return environment_of(options).dump(2); }
+
+std::string devices_json(bool measure) {
+  Json found = {{"name", "cpu"}, {"description", cpu_description()}, {"cores", available_cores()},
+                {"copy_gbs", nullptr}, {"copy_gbs_one_thread", nullptr}};
+  if (measure) {
+    found["copy_gbs"] = measure_copy_gbs(ceiling_bytes, available_cores());
+    found["copy_gbs_one_thread"] = measure_copy_gbs(ceiling_bytes, 1);
+  }
+  Json models = Json::array();
+  for (const DeviceModel& model : device_models()) {
+    models.push_back(model_json(model));
+  }
+  return Json{{"environment", environment_of({})}, {"found", Json::array({found})},
+              {"models", models}}
+      .dump(2);
+}
+
+std::string devices_text(bool measure) {
+  std::string text = fmt::format("found\n  cpu        {} cores, {}\n", available_cores(),
+                                 cpu_description());
+  if (measure) {
+    text += fmt::format("             copy of 256 MiB (read + written): {:.1f} GB/s on one thread, "
+                        "{:.1f} GB/s on {}\n",
+                        measure_copy_gbs(ceiling_bytes, 1),
+                        measure_copy_gbs(ceiling_bytes, available_cores()), available_cores());
+  }
+  text += "models (explain, plan, print and lower accept each)\n";
+  text += fmt::format("  {:<10} {:>5} {:>10} {:>12} {:>13} {:>9}  {}\n", "name", "units", "copy GB/s",
+                      "f32 GFLOP/s", "product GFLOP", "launch us", "numbers from");
+  for (const DeviceModel& model : device_models()) {
+    text += fmt::format("  {:<10} {:>5} {:>10.0f} {:>12.0f} {:>13.0f} {:>9.1f}  {}\n", model.name,
+                        model.multiprocessors, model.copy_gbs, model.f32_gflops,
+                        model.product_gflops, model.launch_us, model.source);
+  }
+  return text;
+}
+
+CacheSummary cache_stats(const std::string& cache_dir) {
+  return summary(cache_stats(cache_options(cache_dir)));
+}
+CacheSummary cache_verify(const std::string& cache_dir) {
+  return summary(cache_verify(cache_options(cache_dir)));
+}
+CacheSummary cache_clear(const std::string& cache_dir) {
+  return summary(cache_clear(cache_options(cache_dir)));
+}
+
+}  // namespace ingot

@@ -1,0 +1,174 @@
+#include "api/pipeline.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/text.h"
+#include "emit/emit.h"
+#include "jit/host_cpu.h"
+#include "jit/jit.h"
+#include "lower/lower.h"
+
+namespace ingot {
+namespace {
+
+struct KernelPlace {
+  size_t group, variant;
+};
+
+// What goes to the compiler: units, and in which of them each kernel stands.
+struct UnitList {
+  std::vector<Unit> units;
+  std::map<std::string, size_t> unit_of;  // by the kernel's name
+};
+
+const KernelSource& source_at(const Pipeline& pipeline, const KernelPlace& place) {
+  return pipeline.sources[place.group][place.variant];
+}
+
+void lower_groups(const Graph& graph, Pipeline& pipeline) {
+  for (const Group& group : pipeline.plan.groups) {
+    std::vector<loop::Kernel>& kernels = pipeline.loops.emplace_back();
+    for (const Schedule& schedule : group.schedules) {
+      kernels.push_back(lower(graph, pipeline.plan, group, schedule));
+      loop::verify(kernels.back(), "lower");
+    }
+  }
+}
+
+// One place for each name: kernels of the same name are the same kernel.
+std::map<std::string, KernelPlace> emit_kernels(Pipeline& pipeline) {
+  std::map<std::string, KernelPlace> places;
+  for (size_t g = 0; g < pipeline.loops.size(); ++g) {
+    std::vector<KernelSource>& sources = pipeline.sources.emplace_back();
+    for (size_t v = 0; v < pipeline.loops[g].size(); ++v) {
+      sources.push_back(emit_cpp(pipeline.loops[g][v]));
+      const auto [found, added] = places.try_emplace(sources[v].name, KernelPlace{g, v});
+      INGOT_CHECK(added || source_at(pipeline, found->second).text == sources[v].text,
+                  "two kernels are named {}", sources[v].name);
+    }
+  }
+  return places;
+}
+
+void require_known_kernels(const std::map<std::string, std::string>& files,
+                           const std::map<std::string, KernelPlace>& places) {
+  for (const auto& [name, file] : files) {
+    if (places.count(name) != 0) {
+      continue;
+    }
+    std::vector<std::string> known;
+    for (const auto& entry : places) {
+      known.push_back(entry.first);
+    }
+    throw Error(ErrorKind::input,
+                fmt::format("no kernel is named '{}': '{}' replaces none", name, file), {},
+                {"kernels of this program: " + join(known, ", ")});
+  }
+}
+
+// Spreads the kernels over `count` units of about equal length of text; the longest first, each to
+// the unit that has least, so the split depends on nothing but the program.
+UnitList make_units(const Pipeline& pipeline, const std::map<std::string, KernelPlace>& places,
+                    const PipelineOptions& options, size_t count) {
+  UnitList list;
+  std::vector<const KernelSource*> kernels;
+  for (const auto& [name, place] : places) {
+    if (const auto edited = options.kernel_files.find(name); edited != options.kernel_files.end()) {
+      list.unit_of[name] = list.units.size();
+      list.units.push_back({name + "_edited", read_file(edited->second)});
+    } else {
+      kernels.push_back(&source_at(pipeline, place));
+    }
+  }
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [](const KernelSource* a, const KernelSource* b) {
+                     return a->text.size() > b->text.size();
+                   });
+  count = std::min(count, kernels.size());
+  std::vector<std::vector<const KernelSource*>> parts(count);
+  std::vector<size_t> length(count, 0);
+  const size_t first = list.units.size();
+  for (const KernelSource* kernel : kernels) {
+    const size_t part = static_cast<size_t>(
+        std::min_element(length.begin(), length.end()) - length.begin());
+    parts[part].push_back(kernel);
+    length[part] += kernel->text.size();
+    list.unit_of[kernel->name] = first + part;
+  }
+  for (const auto& part : parts) {
+    const std::string name =
+        part.size() == 1 ? part[0]->name : fmt::format("{}_and_{}", part[0]->name, part.size() - 1);
+    list.units.push_back({name, translation_unit(part)});
+  }
+  return list;
+}
+
+std::vector<LoadedGroup> load_kernels(const Pipeline& pipeline, const UnitList& list,
+                                      const std::vector<Library>& libraries) {
+  std::vector<LoadedGroup> groups;
+  for (const std::vector<KernelSource>& sources : pipeline.sources) {
+    LoadedGroup& group = groups.emplace_back();
+    for (const KernelSource& source : sources) {
+      LoadedKernel& kernel = group.variants.emplace_back();
+      kernel.source = source;
+      const Library& library = libraries[list.unit_of.at(source.name)];
+      for (const PhaseSource& phase : source.phases) {
+        kernel.phases.push_back(library.entry(phase.symbol));
+      }
+    }
+  }
+  return groups;
+}
+
+void compile_kernels(const Graph& graph, Pipeline& pipeline, const PipelineOptions& options) {
+  const std::map<std::string, KernelPlace> places = emit_kernels(pipeline);
+  require_known_kernels(options.kernel_files, places);
+  // As many units as cores, not as threads: the number of threads must not change what is cached.
+  const UnitList list =
+      make_units(pipeline, places, options, static_cast<size_t>(available_cores()));
+
+  const auto start = std::chrono::steady_clock::now();
+  JitOptions jit;
+  jit.cache_dir = options.cache_dir;
+  std::vector<Library> libraries = compile(list.units, jit);
+  const std::chrono::duration<double, std::milli> elapsed =
+      std::chrono::steady_clock::now() - start;
+
+  CompiledUnits& compiled = pipeline.compiled;
+  compiled.units = static_cast<int64_t>(list.units.size());
+  compiled.kernels = static_cast<int64_t>(places.size());
+  compiled.compile_ms = elapsed.count();
+  compiled.from_cache = std::count_if(libraries.begin(), libraries.end(),
+                                      [](const Library& library) { return library.from_cache; });
+  std::vector<LoadedGroup> loaded = load_kernels(pipeline, list, libraries);
+  pipeline.executable = std::make_shared<const Executable>(
+      graph, pipeline.plan, std::move(loaded), std::move(libraries), options.threads);
+}
+
+}  // namespace
+
+Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const PlanOptions& planning,
+                        const PipelineOptions& options) {
+  Pipeline pipeline;
+  pipeline.plan = options.plan_file.empty()
+                      ? make_plan(graph, device, planning)
+                      : parse_plan(graph, read_file(options.plan_file), options.plan_file, device,
+                                   planning);
+  verify(graph, pipeline.plan, "plan");
+  lower_groups(graph, pipeline);
+  if (!device.gpu) {
+    compile_kernels(graph, pipeline, options);
+  } else if (!options.kernel_files.empty()) {
+    throw Error(ErrorKind::input, fmt::format("device {} is a model here: no kernel of it is compiled,"
+                                              " so none can be replaced", device.name));
+  }
+  return pipeline;
+}
+
+std::string standalone_text(const KernelSource& kernel) {
+  const KernelSource* const list[] = {&kernel};
+  return translation_unit(list);
+}
+
+}  // namespace ingot

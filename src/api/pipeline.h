@@ -1,0 +1,44 @@
+// The stages in a row: graph → plan → loops → sources → binaries → executable.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "emit/kernel_source.h"
+#include "plan/plan.h"
+#include "report/report.h"
+
+namespace ingot {
+
+// A unit that was compiled, for the one-line summary and for where an edited kernel went.
+struct CompiledUnits {
+  int64_t units = 0, from_cache = 0, kernels = 0;
+  double compile_ms = 0;  // of all units, wall clock
+};
+
+struct Pipeline {
+  Plan plan;
+  LoweredGroups loops;
+  std::vector<std::vector<KernelSource>> sources;     // like `loops`; empty where nothing runs
+  std::shared_ptr<const Executable> executable;       // null where nothing runs
+  CompiledUnits compiled;
+};
+
+struct PipelineOptions {
+  std::string plan_file;
+  std::map<std::string, std::string> kernel_files;  // kernel name → path of its source
+  std::string cache_dir;
+  int threads = 1;
+};
+
+// `graph` is the graph after run_graph_passes. On a device that is not the CPU: plan and loops only.
+Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const PlanOptions& planning,
+                        const PipelineOptions& options);
+
+// The kernel's text with all that it needs: a translation unit of its own.
+std::string standalone_text(const KernelSource& kernel);
+
+}  // namespace ingot

@@ -1,0 +1,138 @@
+// Compiled::State: options made plain, the passes, and the program compiled in each fusion mode.
+
+#include "api/state.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "graph/passes/passes.h"
+#include "jit/host_cpu.h"
+
+namespace ingot {
+namespace {
+
+template <class T>
+T choose(std::string_view what, const std::string& given,
+         const std::vector<std::pair<std::string_view, T>>& words) {
+  std::vector<std::string> known;
+  for (const auto& [word, value] : words) {
+    if (word == given) {
+      return value;
+    }
+    known.emplace_back(word);
+  }
+  throw Error(ErrorKind::input,
+              fmt::format("{} '{}' is not known; it is one of {}", what, given, join(known, ", ")));
+}
+
+Numerics parse_numerics(const std::string& text) {
+  return choose<Numerics>("numerics", text,
+                          {{"exact", Numerics::exact}, {"wide", Numerics::wide},
+                           {"fast", Numerics::fast}});
+}
+
+FusionMode parse_fusion(const std::string& text) {
+  return choose<FusionMode>("fusion", text,
+                            {{"auto", FusionMode::automatic}, {"off", FusionMode::off},
+                             {"all", FusionMode::all}});
+}
+
+Bindings checked_sizes(const Graph& graph, const Sizes& sizes) {
+  const std::vector<std::string> names = size_names(graph);
+  Bindings bindings;
+  for (const auto& [name, value] : sizes) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      throw Error(ErrorKind::input,
+                  fmt::format("no dimension is named '{}'; this program has {}", name,
+                              names.empty() ? "no named dimensions" : join(names, ", ")));
+    }
+    if (value < 0) {
+      throw Error(ErrorKind::input, fmt::format("dimension {} = {} is negative", name, value));
+    }
+    bindings[name] = value;
+  }
+  return bindings;
+}
+
+}  // namespace
+
+int thread_count(const Options& options) {
+  if (options.threads < 0) {
+    throw Error(ErrorKind::input, fmt::format("threads = {}: at least 1", options.threads));
+  }
+  if (options.threads > 0) {
+    return options.threads;
+  }
+  const char* const text = std::getenv("INGOT_NUM_THREADS");
+  if (text == nullptr || *text == '\0') {
+    return available_cores();
+  }
+  char* end = nullptr;
+  const long count = std::strtol(text, &end, 10);
+  if (*end != '\0' || count < 1 || count > 65536) {
+    throw Error(ErrorKind::input,
+                fmt::format("INGOT_NUM_THREADS='{}' is no number of threads", text));
+  }
+  return static_cast<int>(count);
+}
+
+DeviceModel chosen_device(const Options& options) {
+  if (options.device.rfind("cuda", 0) == 0) {
+    throw Error(ErrorKind::input,
+                fmt::format("device {}: there is no CUDA device here", options.device), {},
+                {"use cpu, or the name of a device model to plan for (ingot devices)"});
+  }
+  return device_model(options.device);
+}
+
+Compiled::State::State(Graph program, const Options& given)
+    : options(given), device(chosen_device(given)), source(std::move(program)) {
+  options.threads = thread_count(given);
+  planning.numerics = parse_numerics(options.numerics);
+  planning.fusion = parse_fusion(options.fusion);
+  planning.sizes = checked_sizes(source, options.sizes);
+  planning.threads = options.threads;
+  graph = run_graph_passes(source);
+  main = std::make_shared<const Pipeline>(
+      build_pipeline(graph, device, planning, pipeline_options()));
+}
+
+PipelineOptions Compiled::State::pipeline_options() const {
+  return {options.plan_file, options.kernel_files, options.cache_dir, options.threads};
+}
+
+std::shared_ptr<const Pipeline> Compiled::State::with_fusion(FusionMode mode) const {
+  if (mode == planning.fusion && !edited()) {
+    return main;
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::shared_ptr<const Pipeline>& other = others_[mode];
+  if (other == nullptr) {
+    PlanOptions plan_options = planning;
+    plan_options.fusion = mode;
+    PipelineOptions own = pipeline_options();
+    own.plan_file.clear();
+    own.kernel_files.clear();
+    other = std::make_shared<const Pipeline>(build_pipeline(graph, device, plan_options, own));
+  }
+  return other;
+}
+
+const Executable& Compiled::State::executable() const {
+  if (main->executable == nullptr) {
+    throw Error(ErrorKind::input, fmt::format("device {} is a model: nothing runs on it; explain, "
+                                              "plan, print and lower do", device.name));
+  }
+  return *main->executable;
+}
+
+Bindings Compiled::State::report_sizes() const {
+  Bindings sizes = planning.sizes;
+  for (const std::string& name : size_names(graph)) {
+    sizes.try_emplace(name, 1);
+  }
+  return sizes;
+}
+
+}  // namespace ingot

@@ -1,0 +1,47 @@
+// What Program and Compiled hold; shared by the files of this folder only.
+#pragma once
+
+#include <ingot/ingot.h>
+
+#include <mutex>
+
+#include "api/pipeline.h"
+#include "graph/graph.h"
+
+namespace ingot {
+
+struct Program::State {
+  std::optional<GraphBuilder> builder;  // while it is built by the API
+  Graph graph;                          // when it was read
+
+  const Graph& current() { return builder ? builder->graph() : graph; }
+  Graph finished() const { return builder ? GraphBuilder(*builder).take() : graph; }
+};
+
+struct Compiled::State {
+  Options options;
+  DeviceModel device;
+  PlanOptions planning;
+  Graph source;  // as the user wrote it
+  Graph graph;   // after the passes
+  std::shared_ptr<const Pipeline> main;
+
+  State(Graph program, const Options& given);
+  // The same program with another fusion mode; compiled when first asked for. An edited plan or
+  // kernel is `main` only.
+  std::shared_ptr<const Pipeline> with_fusion(FusionMode mode) const;
+  bool edited() const { return !options.plan_file.empty() || !options.kernel_files.empty(); }
+  const Executable& executable() const;  // Error{input} where nothing runs
+  Bindings report_sizes() const;         // of all named dimensions; 1 where not given
+
+ private:
+  PipelineOptions pipeline_options() const;
+  mutable std::mutex mutex_;
+  mutable std::map<FusionMode, std::shared_ptr<const Pipeline>> others_;
+};
+
+// Options::threads, else INGOT_NUM_THREADS, else all cores.
+int thread_count(const Options& options);
+DeviceModel chosen_device(const Options& options);
+
+}  // namespace ingot

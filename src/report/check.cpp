@@ -1,0 +1,344 @@
+// check: every way to run a program compared, under the contract of its numerics mode.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "graph/evaluate.h"
+#include "report/check_cases.h"
+#include "report/compare.h"
+#include "report/number_text.h"
+#include "report/report.h"
+
+namespace ingot {
+namespace {
+
+using Json = ReportJson;
+
+// Above this the naive evaluators take minutes: they are left out, and the report says so.
+constexpr double most_reference_flops = 4e9;
+
+// What the evaluators may differ by where a library sums a product in an order of its own.
+struct ProductFacts {
+  bool any = false;
+  double longest_sum = 0;
+};
+
+int64_t reduced_length(const Graph& graph, const Node& node, const Bindings& sizes) {
+  const Shape& weights = graph[node.operands[1]].type.shape;
+  const Shape& left = graph[node.operands[0]].type.shape;
+  const int64_t right_count = element_count(weights).evaluate(sizes);
+  if (node.op == Op::matmul) {
+    const int64_t last = left.back().evaluate(sizes);
+    const int64_t before = left[left.size() - 2].evaluate(sizes);
+    return flag_attr(op_info(node.op), node.attrs, "transpose_a") ? before : last;
+  }
+  return right_count / std::max<int64_t>(1, weights[0].evaluate(sizes));
+}
+
+ProductFacts product_facts(const Graph& graph, const Bindings& sizes) {
+  ProductFacts facts;
+  for (const Node& node : graph.nodes) {
+    if (op_info(node.op).category == Category::contraction && is_float(node.type.dtype)) {
+      facts.any = true;
+      facts.longest_sum = std::max(
+          facts.longest_sum, static_cast<double>(reduced_length(graph, node, sizes)));
+    }
+  }
+  return facts;
+}
+
+double largest_magnitude(const Tensor& tensor) {
+  double largest = 0;
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    const double value = std::abs(tensor.get_f64(i));
+    if (std::isfinite(value)) {
+      largest = std::max(largest, value);
+    }
+  }
+  return largest;
+}
+
+// The largest |value - wide| where both are finite.
+double finite_error(const Tensor& value, const Tensor& wide) {
+  double largest = 0;
+  for (int64_t i = 0; i < value.size(); ++i) {
+    const double error = std::abs(value.get_f64(i) - wide.get_f64(i));
+    if (std::isfinite(error)) {
+      largest = std::max(largest, error);
+    }
+  }
+  return largest;
+}
+
+double epsilon(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return std::ldexp(1, -10);
+    case DType::bf16: return std::ldexp(1, -7);
+    case DType::f64: return std::numeric_limits<double>::epsilon();
+    default: return std::numeric_limits<float>::epsilon();
+  }
+}
+
+// A bound for |got - expected|: absolute, with a relative part.
+struct Bound {
+  double atol = 0, rtol = 0;
+};
+
+struct Reference {
+  std::vector<Tensor> per_op, wide;  // empty: left out
+};
+
+Json comparison_json(const std::string& program, const std::string& against, const Tensor& expected,
+                     const Tensor& got, const std::optional<Bound>& bound) {
+  const Comparison comparison = compare(expected, got);
+  std::optional<int64_t> first;
+  if (bound) {
+    first = first_beyond(expected, got, bound->rtol, bound->atol);
+  } else if (!comparison.identical) {
+    first = comparison.first_mismatch;
+  }
+  Json result = {{"program", program},
+                 {"against", against},
+                 {"passed", !first.has_value()},
+                 {"identical", comparison.identical},
+                 {"mismatches", comparison.mismatches},
+                 {"max_abs_error", comparison.max_abs_error},
+                 {"max_rel_error", comparison.max_rel_error},
+                 {"bound", nullptr},
+                 {"first_mismatch", nullptr}};
+  if (bound) {
+    result["bound"] = {{"atol", bound->atol}, {"rtol", bound->rtol}};
+  }
+  if (first) {
+    result["first_mismatch"] = {{"index", index_text(got.shape(), *first)},
+                                {"expected", element_text(expected, *first)},
+                                {"got", element_text(got, *first)}};
+  }
+  return result;
+}
+
+// One output of one case: what the programs gave, and what they have to equal.
+struct OutputCheck {
+  const std::vector<CheckProgram>& programs;
+  const std::vector<std::vector<Tensor>>& results;  // of each program
+  const Reference& reference;
+  const CheckSettings& settings;
+  const ProductFacts& products;
+  size_t output;
+  bool special;
+  Json comparisons = Json::array();
+
+  const Tensor& got(size_t program) const { return results[program][output]; }
+  std::optional<Bound> own_bound() const {
+    if (!settings.rtol && !settings.atol) {
+      return std::nullopt;
+    }
+    return Bound{settings.atol.value_or(0), settings.rtol.value_or(0)};
+  }
+  void add(size_t program, const std::string& against, const Tensor& expected,
+           const std::optional<Bound>& bound) {
+    comparisons.push_back(
+        comparison_json(programs[program].name, against, expected, got(program), bound));
+  }
+
+  // exact: fusion never changes a bit, and without products the evaluator has the same bits.
+  void check_exact() {
+    for (size_t p = 1; p < programs.size(); ++p) {
+      add(p, programs[0].name, got(0), own_bound());
+    }
+    if (reference.per_op.empty()) {
+      return;
+    }
+    const Tensor& expected = reference.per_op[output];
+    if (!products.any) {
+      add(0, "evaluator", expected, own_bound());
+      return;
+    }
+    // Overflow and cancellation of infinities depend on the order of a sum.
+    if (special || !is_float(expected.dtype())) {
+      return;
+    }
+    const Tensor& wide = reference.wide[output];
+    const double scale = largest_magnitude(wide);
+    const double unit = std::numeric_limits<float>::epsilon();
+    Bound bound{4 * finite_error(expected, wide) + (products.longest_sum + 16) * unit * scale,
+                2 * epsilon(expected.dtype())};
+    add(0, "evaluator", expected, own_bound().value_or(bound));
+  }
+
+  // wide, fast: the error against float64 is at most twice that of exact for the same graph.
+  void check_wide() {
+    if (reference.per_op.empty() || special) {
+      return;
+    }
+    const Tensor& exact = reference.per_op[output];
+    if (!is_float(exact.dtype())) {
+      return;
+    }
+    const Tensor& wide = reference.wide[output];
+    const double order = products.any ? products.longest_sum * largest_magnitude(wide) *
+                                            std::numeric_limits<float>::epsilon()
+                                      : 0;
+    const Bound bound{2 * finite_error(exact, wide) + order, 2 * epsilon(exact.dtype())};
+    for (size_t p = 0; p < programs.size(); ++p) {
+      add(p, "float64", wide, own_bound().value_or(bound));
+    }
+  }
+};
+
+double flops_of(const Plan& plan, const Bindings& sizes) {
+  double flops = 0;
+  for (const Group& group : plan.groups) {
+    flops += static_cast<double>(group.flops.evaluate(sizes));
+  }
+  return flops;
+}
+
+Json dims_json(const Bindings& sizes) {
+  Json dims = Json::object();
+  for (const auto& [name, value] : sizes) {
+    dims[name] = value;
+  }
+  return dims;
+}
+
+Json skipped(const CheckCase& the_case, const std::string& why) {
+  return {{"name", the_case.name},
+          {"dims", dims_json(the_case.sizes)},
+          {"status", "skipped"},
+          {"note", why},
+          {"outputs", Json::array()}};
+}
+
+Json run_case(const Graph& source, const std::vector<CheckProgram>& programs,
+              const CheckCase& the_case, bool is_own, const CheckSettings& settings) {
+  Reference reference;
+  std::string note;
+  if (flops_of(programs[0].executable->plan(), the_case.sizes) <= most_reference_flops) {
+    try {
+      reference.per_op = evaluate(source, the_case.inputs, Precision::per_op);
+      reference.wide = evaluate(source, the_case.inputs, Precision::wide);
+    } catch (const Error& error) {
+      // The program does not take these sizes or values (a size that 4 has to divide, say).
+      if (!is_own || error.kind() != ErrorKind::input) {
+        throw;
+      }
+      return skipped(the_case, "the program does not take these inputs: " + error.message());
+    }
+  } else {
+    note = "too large for the evaluators: the compiled programs were compared with each other";
+  }
+  std::vector<std::vector<Tensor>> results;
+  for (const CheckProgram& program : programs) {
+    results.push_back(run_allocating(*program.executable, the_case.inputs));
+  }
+  const ProductFacts products = product_facts(source, the_case.sizes);
+  Json outputs = Json::array();
+  bool passed = true;
+  for (size_t i = 0; i < source.outputs.size(); ++i) {
+    OutputCheck check{programs, results, reference, settings, products, i, the_case.special};
+    settings.numerics == Numerics::exact ? check.check_exact() : check.check_wide();
+    const bool good =
+        std::all_of(check.comparisons.begin(), check.comparisons.end(),
+                    [](const Json& comparison) { return comparison["passed"].get<bool>(); });
+    passed = passed && good;
+    const Tensor& got = check.got(std::min<size_t>(1, programs.size() - 1));
+    outputs.push_back({{"name", source.output_names[i]},
+                       {"dtype", dtype_name(got.dtype())},
+                       {"shape", got.shape()},
+                       {"passed", good},
+                       {"error_against_float64",
+                        reference.wide.empty() ? Json(nullptr)
+                                               : Json(finite_error(got, reference.wide[i]))},
+                       {"comparisons", check.comparisons}});
+  }
+  return {{"name", the_case.name},
+          {"dims", dims_json(the_case.sizes)},
+          {"status", passed ? "passed" : "failed"},
+          {"note", note},
+          {"outputs", outputs}};
+}
+
+void add_failures(const Json& output, std::string& out) {
+  for (const Json& comparison : output["comparisons"]) {
+    if (comparison["passed"].get<bool>()) {
+      continue;
+    }
+    const Json& first = comparison["first_mismatch"];
+    out += fmt::format("    {}: {} differs from {} in {} elements, by at most {:.3g}\n",
+                       output["name"].get<std::string>(), comparison["program"].get<std::string>(),
+                       comparison["against"].get<std::string>(),
+                       comparison["mismatches"].get<int64_t>(),
+                       comparison["max_abs_error"].is_null()
+                           ? std::numeric_limits<double>::infinity()
+                           : comparison["max_abs_error"].get<double>());
+    if (!comparison["bound"].is_null()) {
+      out += fmt::format("      bound {:.3g} + {:.3g} of the value\n",
+                         comparison["bound"]["atol"].get<double>(),
+                         comparison["bound"]["rtol"].get<double>());
+    }
+    out += fmt::format("      first at {}: expected {}, got {}\n",
+                       first["index"].get<std::string>(), first["expected"].get<std::string>(),
+                       first["got"].get<std::string>());
+  }
+}
+
+}  // namespace
+
+ReportJson check_json(const Graph& source, const std::vector<CheckProgram>& programs,
+                      const std::vector<Tensor>& inputs, const CheckSettings& settings,
+                      const ReportJson& environment) {
+  const std::vector<CheckCase> cases = check_cases(source, inputs);
+  Json results = Json::array();
+  bool passed = true;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    if (settings.progress) {
+      settings.progress(static_cast<double>(i) / static_cast<double>(cases.size()), cases[i].name);
+    }
+    results.push_back(run_case(source, programs, cases[i], i > 0, settings));
+    passed = passed && results.back()["status"] != "failed";
+  }
+  std::vector<std::string> names;
+  for (const CheckProgram& program : programs) {
+    names.push_back(program.name);
+  }
+  const char* const numerics = settings.numerics == Numerics::exact  ? "exact"
+                               : settings.numerics == Numerics::wide ? "wide"
+                                                                     : "fast";
+  return {{"graph", source.name},         {"device", "cpu"},     {"numerics", numerics},
+          {"environment", environment},   {"passed", passed},    {"programs", names},
+          {"cases", results}};
+}
+
+std::string check_text(const Json& result) {
+  std::string programs;
+  for (const Json& name : result["programs"]) {
+    programs += (programs.empty() ? "" : ", ") + name.get<std::string>();
+  }
+  std::string out = fmt::format("{}, numerics {}: fusion {} and the evaluators\n",
+                                result["graph"].get<std::string>(),
+                                result["numerics"].get<std::string>(), programs);
+  for (const Json& the_case : result["cases"]) {
+    const std::string note = the_case["note"];
+    out += fmt::format("  {:<7}  {}{}\n", the_case["status"].get<std::string>(),
+                       the_case["name"].get<std::string>(), note.empty() ? "" : " (" + note + ")");
+    for (const Json& output : the_case["outputs"]) {
+      add_failures(output, out);
+    }
+  }
+  for (const Json& output : result["cases"][0]["outputs"]) {
+    if (!output["error_against_float64"].is_null()) {
+      out += fmt::format("  {}: largest error against float64 {:.3g} on the given inputs\n",
+                         output["name"].get<std::string>(),
+                         output["error_against_float64"].get<double>());
+    }
+  }
+  return out + (result["passed"].get<bool>() ? "passed\n" : "failed\n");
+}
+
+}  // namespace ingot

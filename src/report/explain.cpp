@@ -1,0 +1,262 @@
+// explain_json: groups, decisions and totals of interface.md, at concrete sizes.
+
+#include <algorithm>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "report/report.h"
+#include "report/resources.h"
+
+namespace ingot {
+namespace {
+
+using Json = ReportJson;
+
+std::string_view kind_text(GroupKind kind) {
+  switch (kind) {
+    case GroupKind::elementwise: return "elementwise";
+    case GroupKind::transpose: return "transpose";
+    case GroupKind::gather: return "gather";
+    case GroupKind::row_reduction: return "row_reduction";
+    case GroupKind::column_reduction: return "column_reduction";
+    case GroupKind::normalization: return "normalization";
+    case GroupKind::softmax: return "softmax";
+    case GroupKind::contraction: return "contraction";
+  }
+  return "";
+}
+
+const char* numerics_text(Numerics numerics) {
+  switch (numerics) {
+    case Numerics::exact: return "exact";
+    case Numerics::wide: return "wide";
+    case Numerics::fast: return "fast";
+  }
+  return "";
+}
+
+std::vector<std::string> node_names(const Graph& graph, const std::vector<NodeId>& ids) {
+  std::vector<std::string> names;
+  for (const NodeId id : ids) {
+    names.push_back(graph[id].name);
+  }
+  return names;
+}
+
+// The user's ops that the group computes (a part of), each once.
+std::vector<std::string> op_names(const Graph& graph, const Group& group) {
+  std::vector<std::string> names;
+  std::set<int32_t> seen;
+  for (const NodeId id : group.nodes) {
+    const int32_t source = graph[id].source;
+    if (source >= 0 && seen.insert(source).second) {
+      names.push_back(graph.sources[static_cast<size_t>(source)].name);
+    }
+  }
+  return names;
+}
+
+bool guards_hold(const Schedule& schedule, const Bindings& sizes) {
+  return std::all_of(schedule.guards.begin(), schedule.guards.end(),
+                     [&](const Schedule::AtLeast& guard) {
+                       return guard.value.evaluate(sizes) >= guard.minimum;
+                     });
+}
+
+size_t chosen_variant(const Group& group, const Bindings& sizes) {
+  for (size_t i = 0; i < group.schedules.size(); ++i) {
+    if (guards_hold(group.schedules[i], sizes)) {
+      return i;
+    }
+  }
+  return group.schedules.empty() ? 0 : group.schedules.size() - 1;
+}
+
+Json variants_json(const Group& group) {
+  Json variants = Json::array();
+  for (const Schedule& schedule : group.schedules) {
+    Json guards = Json::array();
+    for (const Schedule::AtLeast& guard : schedule.guards) {
+      guards.push_back(guard.value.text() + " >= " + std::to_string(guard.minimum));
+    }
+    variants.push_back({{"name", schedule.name}, {"guards", guards}});
+  }
+  return variants;
+}
+
+Json no_resources() {
+  Json resources;
+  for (const char* key : {"registers", "spill_store_bytes", "spill_load_bytes", "bytes_spill_upper",
+                          "stack_bytes", "shared_bytes", "threads_per_block", "blocks_per_sm",
+                          "blocks_by", "occupancy", "occupancy_limit"}) {
+    resources[key] = nullptr;
+  }
+  resources["source"] = "compiler";
+  return resources;
+}
+
+Json gpu_resources(const ResourceEstimate& estimate) {
+  const bool spills = estimate.spilled_registers > 0;
+  const Json spill = spills ? Json(estimate.spilled_registers * 4) : Json(0);
+  const Occupancy& blocks = estimate.occupancy;
+  return {{"registers", estimate.registers},
+          {"spill_store_bytes", spill},
+          {"spill_load_bytes", spill},
+          {"bytes_spill_upper", spills ? Json(nullptr) : Json(0)},
+          {"stack_bytes", spill},
+          {"shared_bytes", estimate.shared_bytes},
+          {"threads_per_block", estimate.threads_per_block},
+          {"blocks_per_sm", blocks.blocks},
+          {"blocks_by",
+           {{"registers", blocks.blocks_by_registers},
+            {"shared", blocks.blocks_by_shared},
+            {"threads", blocks.blocks_by_threads},
+            {"blocks", blocks.blocks_by_blocks}}},
+          {"occupancy", blocks.occupancy},
+          {"occupancy_limit", blocks.limit},
+          {"source", "estimate"}};
+}
+
+// A fused edge's saving belongs to the group that computes the consumer.
+std::vector<int64_t> savings_by_group(const ExplainInput& input) {
+  std::vector<int64_t> saved(input.plan.groups.size(), 0);
+  std::vector<int> owner(input.graph.nodes.size(), -1);
+  for (size_t g = input.plan.groups.size(); g-- > 0;) {
+    for (const NodeId id : input.plan.groups[g].nodes) {
+      owner[static_cast<size_t>(id)] = static_cast<int>(g);
+    }
+  }
+  for (const Decision& decision : input.plan.decisions) {
+    const int group = decision.consumer < 0 ? -1 : owner[static_cast<size_t>(decision.consumer)];
+    if (decision.fused && group >= 0) {
+      saved[static_cast<size_t>(group)] += decision.bytes_saved.evaluate(input.sizes);
+    }
+  }
+  return saved;
+}
+
+double percent_of_copy(int64_t bytes, double us, double copy_gbs) {
+  return us > 0 && copy_gbs > 0 ? 100.0 * static_cast<double>(bytes) / (us * 1e3) / copy_gbs : 0;
+}
+
+Json group_json(const ExplainInput& input, size_t position, int64_t saved) {
+  const Group& group = input.plan.groups[position];
+  const Graph& graph = input.graph;
+  const size_t variant = chosen_variant(group, input.sizes);
+  const Estimate predicted = estimate(group, input.device, input.sizes);
+  const int64_t bytes = group_bytes(group).evaluate(input.sizes);
+  Json measured = nullptr, percent = nullptr;
+  if (input.measured) {
+    const double us = input.measured->group_us[position];
+    measured = us;
+    percent = percent_of_copy(bytes, us, input.measured->copy_gbs);
+  }
+  return {{"id", group.id},
+          {"name", group.name},
+          {"kind", kind_text(group.kind)},
+          {"ops", op_names(graph, group)},
+          {"inputs", node_names(graph, group.inputs)},
+          {"outputs", node_names(graph, group.outputs)},
+          {"materialized", node_names(graph, group.materialized)},
+          {"recomputed", node_names(graph, group.recomputed)},
+          {"reason", group.reason},
+          {"bytes_read", group.traffic.read.evaluate(input.sizes)},
+          {"bytes_written", group.traffic.written.evaluate(input.sizes)},
+          {"bytes_workspace", group.traffic.workspace.evaluate(input.sizes)},
+          {"bytes_saved", saved},
+          {"flops", group.flops.evaluate(input.sizes)},
+          {"intensity", predicted.intensity},
+          {"bound", predicted.bound},
+          {"schedule", group.schedules.empty() ? Json(nullptr) : Json(group.schedules[variant].name)},
+          {"variants", variants_json(group)},
+          {"batch_invariant", group.batch_invariant},
+          {"resources", input.device.gpu && !input.kernels[position].empty()
+                            ? gpu_resources(estimate_resources(input.kernels[position][variant],
+                                                               input.device, input.sizes))
+                            : no_resources()},
+          {"predicted_us", predicted.us},
+          {"measured_us", measured},
+          {"percent_of_ceiling", percent}};
+}
+
+Json decision_json(const ExplainInput& input, const Decision& decision) {
+  const Graph& graph = input.graph;
+  const auto name = [&](NodeId id) { return id < 0 ? Json(nullptr) : Json(graph[id].name); };
+  const auto bytes = [&](const std::optional<Sym>& sym) {
+    return sym ? Json(sym->evaluate(input.sizes)) : Json(nullptr);
+  };
+  Json fits = nullptr;
+  if (decision.producer >= 0) {
+    const TensorType& type = graph[decision.producer].type;
+    const int64_t size = element_count(type.shape).evaluate(input.sizes) * byte_size(type.dtype);
+    fits = static_cast<double>(size) <= input.device.cache_bytes;
+  }
+  return {{"producer", name(decision.producer)},
+          {"consumer", name(decision.consumer)},
+          {"kind", decision.kind},
+          {"fused", decision.fused},
+          {"reason", reason_text(decision.reason)},
+          {"detail", decision.detail},
+          {"bytes_saved", decision.bytes_saved.evaluate(input.sizes)},
+          {"fits_l2", fits},
+          {"bytes_if_materialized", bytes(decision.bytes_if_materialized)},
+          {"bytes_if_recomputed", bytes(decision.bytes_if_recomputed)}};
+}
+
+Json totals_json(const ExplainInput& input) {
+  int64_t fused_bytes = 0;
+  double fused_us = 0;
+  for (const Group& group : input.plan.groups) {
+    fused_bytes += group_bytes(group).evaluate(input.sizes);
+    fused_us += estimate(group, input.device, input.sizes).us;
+  }
+  const int64_t separate = separate_bytes(input.graph).evaluate(input.sizes);
+  const auto peak = [&](const Plan& plan) {
+    return plan_buffers(input.graph, plan, input.sizes).peak_bytes;
+  };
+  const auto& measured = input.measured;
+  return {{"ops", input.graph.sources.size()},
+          {"kernels_separate", separate_kernels(input.graph)},
+          {"kernels_fused", input.plan.groups.size()},
+          {"bytes_separate", separate},
+          {"bytes_fused", fused_bytes},
+          {"bytes_saved", separate - fused_bytes},
+          {"bytes_saved_net", separate - fused_bytes},
+          {"peak_memory_separate", peak(input.separate)},
+          {"peak_memory_fused", peak(input.plan)},
+          {"predicted_us_separate", estimate_separate(input.graph, input.device, input.sizes).us},
+          {"predicted_us_fused", fused_us},
+          {"measured_us_separate", measured ? Json(measured->separate_us) : Json(nullptr)},
+          {"measured_us_fused", measured ? Json(measured->fused_us) : Json(nullptr)},
+          {"copy_gbs", measured ? Json(measured->copy_gbs) : Json(nullptr)}};
+}
+
+}  // namespace
+
+ReportJson explain_json(const ExplainInput& input, const ReportJson& environment) {
+  Json dims = Json::object();
+  for (const std::string& name : size_names(input.graph)) {
+    dims[name] = input.sizes.at(name);
+  }
+  const std::vector<int64_t> saved = savings_by_group(input);
+  Json groups = Json::array();
+  for (size_t g = 0; g < input.plan.groups.size(); ++g) {
+    groups.push_back(group_json(input, g, saved[g]));
+  }
+  Json decisions = Json::array();
+  for (const Decision& decision : input.plan.decisions) {
+    decisions.push_back(decision_json(input, decision));
+  }
+  return {{"graph", input.graph.name},
+          {"device", input.device.name},
+          {"numerics", numerics_text(input.plan.numerics)},
+          {"boundary", "device_memory"},
+          {"dims", dims},
+          {"environment", environment},
+          {"totals", totals_json(input)},
+          {"groups", groups},
+          {"decisions", decisions}};
+}
+
+}  // namespace ingot

@@ -1,0 +1,177 @@
+// explain_text: the object of explain_json for a person. Reads nothing but that object.
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "report/number_text.h"
+#include "report/report.h"
+
+namespace ingot {
+namespace {
+
+using Json = ReportJson;
+
+std::string list_text(const Json& names) {
+  std::string text;
+  for (const Json& name : names) {
+    text += (text.empty() ? "" : ", ") + name.get<std::string>();
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+std::string bytes_of(const Json& value) { return bytes_text(value.get<int64_t>()); }
+
+std::string time_of(const Json& value) {
+  return value.is_null() ? "not measured" : time_text(value.get<double>());
+}
+
+void add_totals(const Json& explained, std::string& out) {
+  const Json& totals = explained["totals"];
+  std::string dims;
+  for (const auto& [name, value] : explained["dims"].items()) {
+    dims += fmt::format(", {} = {}", name, value.get<int64_t>());
+  }
+  out += fmt::format("{} on {}, numerics {}{}\n", explained["graph"].get<std::string>(),
+                     explained["device"].get<std::string>(),
+                     explained["numerics"].get<std::string>(), dims);
+  out += fmt::format("  {} ops, {} kernels separate -> {} fused\n", totals["ops"].get<int64_t>(),
+                     totals["kernels_separate"].get<int64_t>(),
+                     totals["kernels_fused"].get<int64_t>());
+  const int64_t separate = totals["bytes_separate"].get<int64_t>();
+  const int64_t saved = totals["bytes_saved"].get<int64_t>();
+  out += fmt::format("  bytes at device memory: {} -> {}, {} saved ({:.1f} %)\n",
+                     bytes_of(totals["bytes_separate"]), bytes_of(totals["bytes_fused"]),
+                     bytes_text(saved),
+                     separate == 0 ? 0.0 : 100.0 * static_cast<double>(saved) /
+                                               static_cast<double>(separate));
+  out += fmt::format("  peak memory: {} -> {}\n", bytes_of(totals["peak_memory_separate"]),
+                     bytes_of(totals["peak_memory_fused"]));
+  out += fmt::format("  predicted: {} -> {}\n", time_of(totals["predicted_us_separate"]),
+                     time_of(totals["predicted_us_fused"]));
+  if (!totals["measured_us_fused"].is_null()) {
+    out += fmt::format("  measured:  {} -> {} (kernels only, random data; a copy of the fused bytes "
+                       "runs at {:.1f} GB/s)\n",
+                       time_of(totals["measured_us_separate"]), time_of(totals["measured_us_fused"]),
+                       totals["copy_gbs"].get<double>());
+  }
+}
+
+std::string schedule_text(const Json& group) {
+  std::string text = group["schedule"].is_null() ? "none" : group["schedule"].get<std::string>();
+  if (group["variants"].size() < 2) {
+    return text;
+  }
+  std::string variants;
+  for (const Json& variant : group["variants"]) {
+    std::string guards;
+    for (const Json& guard : variant["guards"]) {
+      guards += (guards.empty() ? " if " : " and ") + guard.get<std::string>();
+    }
+    variants += (variants.empty() ? "" : "; ") + variant["name"].get<std::string>() +
+                (guards.empty() ? " otherwise" : guards);
+  }
+  return fmt::format("{} (variants: {})", text, variants);
+}
+
+void add_resources(const Json& resources, std::string& out) {
+  if (resources["registers"].is_null()) {
+    return;
+  }
+  out += fmt::format("    {}: {} registers, {} bytes spilled, {} bytes shared, {} threads a block, "
+                     "occupancy {:.0f} % (limited by {})\n",
+                     resources["source"].get<std::string>(), resources["registers"].get<int>(),
+                     resources["spill_store_bytes"].get<int64_t>(),
+                     resources["shared_bytes"].get<int64_t>(),
+                     resources["threads_per_block"].get<int>(),
+                     100 * resources["occupancy"].get<double>(),
+                     resources["occupancy_limit"].get<std::string>());
+}
+
+void add_group(const Json& group, std::string& out) {
+  out += fmt::format("\ngroup {} {} ({}): {}\n", group["id"].get<int>(),
+                     group["name"].get<std::string>(), group["kind"].get<std::string>(),
+                     list_text(group["ops"]));
+  if (const std::string reason = group["reason"]; !reason.empty()) {
+    out += fmt::format("    why: {}\n", reason);
+  }
+  out += fmt::format("    reads {} ({}), writes {} ({})", list_text(group["inputs"]),
+                     bytes_of(group["bytes_read"]), list_text(group["outputs"]),
+                     bytes_of(group["bytes_written"]));
+  if (group["bytes_workspace"].get<int64_t>() != 0) {
+    out += fmt::format(", workspace {}", bytes_of(group["bytes_workspace"]));
+  }
+  out += fmt::format("; saves {}\n", bytes_of(group["bytes_saved"]));
+  for (const char* key : {"materialized", "recomputed"}) {
+    if (!group[key].empty()) {
+      out += fmt::format("    {}: {}\n", key, list_text(group[key]));
+    }
+  }
+  out += fmt::format("    {}-bound, {:.2f} FLOP a byte; schedule {}{}\n",
+                     group["bound"].get<std::string>(), group["intensity"].get<double>(),
+                     schedule_text(group),
+                     group["batch_invariant"].get<bool>() ? "" : "; bits may depend on the batch");
+  add_resources(group["resources"], out);
+  out += fmt::format("    predicted {}", time_of(group["predicted_us"]));
+  if (!group["measured_us"].is_null()) {
+    out += fmt::format(", measured {} = {:.0f} % of the copy rate", time_of(group["measured_us"]),
+                       group["percent_of_ceiling"].get<double>());
+  }
+  out += "\n";
+}
+
+void add_decisions(const Json& decisions, std::string& out) {
+  out += fmt::format("\ndecisions ({} edges looked at)\n", decisions.size());
+  size_t width = 0;
+  const auto edge = [](const Json& decision) {
+    const auto name = [](const Json& json) {
+      return json.is_null() ? std::string("-") : json.get<std::string>();
+    };
+    const bool sibling = decision["kind"] == "sibling";
+    return name(decision["producer"]) + (sibling ? " | " : " -> ") + name(decision["consumer"]);
+  };
+  for (const Json& decision : decisions) {
+    width = std::max(width, edge(decision).size());
+  }
+  for (const Json& decision : decisions) {
+    const int64_t saved = decision["bytes_saved"].get<int64_t>();
+    std::string line = fmt::format("  {}  {:<{}}  {}", decision["fused"].get<bool>() ? "yes" : "no ",
+                                   edge(decision), width, decision["reason"].get<std::string>());
+    if (saved != 0) {
+      line += fmt::format(", saves {}", bytes_text(saved));
+    }
+    if (!decision["bytes_if_materialized"].is_null()) {
+      line += fmt::format(" (materialized {}", bytes_of(decision["bytes_if_materialized"]));
+      line += decision["bytes_if_recomputed"].is_null()
+                  ? ")"
+                  : fmt::format(", recomputed {})", bytes_of(decision["bytes_if_recomputed"]));
+    }
+    if (const std::string detail = decision["detail"]; !detail.empty()) {
+      line += ": " + detail;
+    }
+    out += line + "\n";
+  }
+}
+
+}  // namespace
+
+std::string explain_text(const Json& explained) {
+  std::string out;
+  add_totals(explained, out);
+  for (const Json& group : explained["groups"]) {
+    add_group(group, out);
+  }
+  add_decisions(explained["decisions"], out);
+  const Json& environment = explained["environment"];
+  const Json& compiler = environment["compilers"]["c++"];
+  out += fmt::format("\ningot {} ({}), {}, {} threads, {}, {}\n",
+                     environment["version"].get<std::string>(), environment["git"].get<std::string>(),
+                     environment["device"].get<std::string>(), environment["threads"].get<int>(),
+                     compiler.is_null() ? "no compiler" : compiler.get<std::string>(),
+                     environment["date"].get<std::string>());
+  return out;
+}
+
+}  // namespace ingot

@@ -1,0 +1,129 @@
+#include "report/resources.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace ingot {
+namespace {
+
+constexpr int threads_per_block = 256;
+constexpr int most_registers = 255;  // of a thread, on every NVIDIA GPU since Kepler
+constexpr int bytes_a_load = 16;     // the widest load: a thread holds this much of each value
+constexpr int address_registers = 16;
+
+// First and last place of every value in the statements, read from top to bottom.
+struct Lifetimes {
+  std::map<std::string, std::pair<int, int>, std::less<>> values;
+  int place = 0;
+
+  void define(const std::string& name) { values[name] = {place, place}; }
+  void use(const std::string& name) {
+    if (const auto found = values.find(name); found != values.end()) {
+      found->second.second = place;
+    }
+  }
+  void use(const loop::Operand& operand) {
+    if (const std::string* name = std::get_if<std::string>(&operand)) {
+      use(*name);
+    }
+  }
+  void use(const Sym& index) {
+    for (const std::string& name : index.variables()) {
+      use(name);
+    }
+  }
+};
+
+void visit(const std::vector<loop::Stmt>& body, Lifetimes& lifetimes);
+
+struct Visitor {
+  Lifetimes& lifetimes;
+
+  void operator()(const loop::Let& let) const {
+    for (const loop::Operand& operand : let.operands) {
+      lifetimes.use(operand);
+    }
+    lifetimes.define(let.name);
+  }
+  void operator()(const loop::Load& load) const {
+    lifetimes.use(load.index);
+    lifetimes.define(load.name);
+  }
+  void operator()(const loop::IndexValue& index) const {
+    lifetimes.use(index.value);
+    lifetimes.define(index.name);
+  }
+  void operator()(const loop::Accumulator& accumulator) const {
+    lifetimes.define(accumulator.name);
+  }
+  void operator()(const loop::Accumulate& accumulate) const {
+    lifetimes.use(accumulate.value);
+    lifetimes.use(accumulate.accumulator);
+  }
+  void operator()(const loop::Finish& finish) const {
+    lifetimes.use(finish.accumulator);
+    lifetimes.define(finish.name);
+  }
+  void operator()(const loop::Store& store) const {
+    lifetimes.use(store.index);
+    lifetimes.use(store.value);
+  }
+  void operator()(const loop::Product&) const {}
+  void operator()(const std::shared_ptr<loop::Loop>& loop) const {
+    visit(loop->body, lifetimes);
+  }
+};
+
+void visit(const std::vector<loop::Stmt>& body, Lifetimes& lifetimes) {
+  for (const loop::Stmt& statement : body) {
+    ++lifetimes.place;
+    std::visit(Visitor{lifetimes}, statement);
+  }
+}
+
+int most_live(const loop::Phase& phase) {
+  Lifetimes lifetimes;
+  visit(phase.body, lifetimes);
+  std::vector<int> change(static_cast<size_t>(lifetimes.place) + 2, 0);
+  for (const auto& [name, life] : lifetimes.values) {
+    ++change[static_cast<size_t>(life.first)];
+    --change[static_cast<size_t>(life.second) + 1];
+  }
+  int live = 0, most = 0;
+  for (const int step : change) {
+    live += step;
+    most = std::max(most, live);
+  }
+  return most;
+}
+
+}  // namespace
+
+ResourceEstimate estimate_resources(const loop::Kernel& kernel, const DeviceModel& device,
+                                    const Bindings& sizes) {
+  int64_t narrowest = 8;
+  for (const loop::Param& param : kernel.params) {
+    narrowest = std::min(narrowest, byte_size(param.dtype));
+  }
+  const int elements = static_cast<int>(bytes_a_load / std::max<int64_t>(narrowest, 2));
+  int live = 0;
+  for (const loop::Phase& phase : kernel.phases) {
+    live = std::max(live, most_live(phase));
+  }
+  ResourceEstimate estimate{};
+  estimate.threads_per_block = threads_per_block;
+  const int wanted =
+      address_registers + 2 * static_cast<int>(kernel.params.size()) + live * elements;
+  estimate.registers = std::min(wanted, most_registers);
+  estimate.spilled_registers = wanted - estimate.registers;
+  for (const loop::Scratch& scratch : kernel.scratch) {
+    estimate.shared_bytes += scratch.elements.evaluate(sizes) * byte_size(scratch.dtype);
+  }
+  estimate.occupancy =
+      occupancy(device, threads_per_block, estimate.registers,
+                static_cast<int>(std::min<int64_t>(estimate.shared_bytes, device.shared_per_block)));
+  return estimate;
+}
+
+}  // namespace ingot

@@ -4,45 +4,19 @@
 #include "base/error.h"
 #include "graph/reduction_order.h"
 #include "lower/nest.h"
+#include "plan/domain.h"
 
 namespace ingot::lowering {
-namespace {
-
-// Non-unit dimensions of a reduction's operand: runs of adjacent reduced ones, in order.
-std::vector<std::vector<size_t>> reduced_runs(const Graph& graph, NodeId reduction) {
-  const Node& node = graph[reduction];
-  const Shape& shape = graph[node.operands[0]].type.shape;
-  std::vector<int> dims =
-      dims_attr(op_info(node.op), node.attrs, "dims", static_cast<int>(shape.size()));
-  std::vector<std::vector<size_t>> runs;
-  bool adjacent = false;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d].is(1)) continue;
-    bool reduced = std::find(dims.begin(), dims.end(), static_cast<int>(d)) != dims.end();
-    if (reduced && !adjacent) runs.emplace_back();
-    if (reduced) runs.back().push_back(d);
-    adjacent = reduced;
-  }
-  return runs;
-}
-
-}  // namespace
-
 // The reduced dimensions' indices of the operand in terms of the domain's reduced variables.
 std::vector<Sym> Nest::reduced_index(NodeId reduction) const {
   const Node& node = graph_[reduction];
   const Shape& shape = graph_[node.operands[0]].type.shape;
-  std::vector<std::vector<size_t>> runs = reduced_runs(graph_, reduction);
-  INGOT_CHECK(runs.size() == reduced_.size(), "'{}' reduces {} runs, its group {}", node.name,
-              runs.size(), reduced_.size());
+  ReducedRuns found = reduced_runs(graph_, reduction);
+  INGOT_CHECK(found.runs.size() == reduced_.size(), "'{}' reduces {} runs, its group {}", node.name,
+              found.runs.size(), reduced_.size());
   std::vector<Sym> at(shape.size(), Sym(0));
-  for (size_t r = 0; r < runs.size(); ++r) {
-    Sym rest = Sym::var(reduced_[r].name);
-    for (size_t i = runs[r].size(); i-- > 0;) {
-      size_t d = runs[r][i];
-      at[d] = i == 0 ? rest : mod(rest, shape[d], ranges_);
-      if (i > 0) rest = floor_div(rest, shape[d], ranges_);
-    }
+  for (size_t r = 0; r < found.runs.size(); ++r) {
+    split_index(Sym::var(reduced_[r].name), shape, found.runs[r], ranges_, &at);
   }
   std::vector<Sym> reduced;
   for (int d : dims_attr(op_info(node.op), node.attrs, "dims", static_cast<int>(shape.size()))) {

@@ -153,7 +153,7 @@ NodeId GraphBuilder::add(Op op, std::vector<NodeId> operands, Attrs attrs, std::
     } catch (const Error& error) {
       std::vector<std::string> shapes;
       for (const TensorType& type : types) {
-        shapes.push_back(fmt::format("{}{}", dtype_name(type.dtype), shape_text(type.shape)));
+        shapes.push_back(type_text(type));
       }
       throw Error(error.kind(),
                   fmt::format("{}: {}: {}", op_name(op), join(shapes, ", "), error.message()),

@@ -8,10 +8,6 @@
 namespace ingot {
 namespace {
 
-std::string type_text(DType dtype, const Shape& shape) {
-  return fmt::format("{}{}", dtype_name(dtype), shape_text(shape));
-}
-
 std::string concrete_text(const std::vector<int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
@@ -21,8 +17,7 @@ void verify_constant(const Node& node, std::string_view where) {
   Shape shape(node.data->shape().begin(), node.data->shape().end());
   if (node.data->dtype() != node.type.dtype || shape != node.type.shape) {
     fail_internal(where, fmt::format("constant {}: type {}, data {}", node.name,
-                                     type_text(node.type.dtype, node.type.shape),
-                                     type_text(node.data->dtype(), shape)));
+                                     type_text(node.type), type_text({node.data->dtype(), shape})));
   }
 }
 
@@ -37,8 +32,7 @@ void verify_type(const Graph& graph, const Node& node, std::string_view where) {
   }
   if (!(type == node.type)) {
     fail_internal(where, fmt::format("node {} = {}: type {}, inferred {}", node.name,
-                                     op_name(node.op), type_text(node.type.dtype, node.type.shape),
-                                     type_text(type.dtype, type.shape)));
+                                     op_name(node.op), type_text(node.type), type_text(type)));
   }
 }
 
@@ -192,7 +186,7 @@ void check_bytes(const Node& node, const Bindings& bindings) {
   for (const int64_t size : evaluate(node.type.shape, bindings)) {
     if (size < 0) {
       fail_input(node.location, fmt::format("{}: {} is {} at the given sizes: a size is negative",
-                                            node.name, type_text(node.type.dtype, node.type.shape),
+                                            node.name, type_text(node.type),
                                             concrete_text(evaluate(node.type.shape, bindings))));
     }
     is_empty |= size == 0;

@@ -102,10 +102,6 @@ const std::vector<AttrInfo>& split_attributes() {
   return attributes;
 }
 
-std::string type_text(const TensorType& type) {
-  return fmt::format("{}{}", dtype_name(type.dtype), shape_text(type.shape));
-}
-
 void GraphParser::check_free(const std::string& name, const Location& at) {
   const auto found = values_.find(name);
   if (found == values_.end()) return;

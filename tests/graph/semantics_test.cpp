@@ -1,0 +1,456 @@
+// docs/semantics.md, sentence by sentence: what the evaluator answers is the contract.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <set>
+
+#include "base/text.h"
+#include "graph/evaluate.h"
+#include "support/values.h"
+
+namespace ingot {
+namespace {
+
+using testing::evaluate_text;
+using testing::same_bits;
+using testing::tensor;
+using testing::values_of;
+using Values = std::vector<double>;
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+// y = op(a, b) on two tensors of one dtype.
+Values binary(const std::string& op, DType dtype, std::initializer_list<double> a,
+              std::initializer_list<double> b) {
+  const int64_t n = static_cast<int64_t>(a.size());
+  const std::string type = fmt::format("{}[{}]", dtype_name(dtype), n);
+  return values_of(evaluate_text(fmt::format("a: {}, b: {}", type, type),
+                                 fmt::format("y = {}(a, b) return y", op),
+                                 {tensor(dtype, {n}, a), tensor(dtype, {n}, b)}));
+}
+
+Values unary(const std::string& call, DType dtype, std::initializer_list<double> x) {
+  const int64_t n = static_cast<int64_t>(x.size());
+  return values_of(evaluate_text(fmt::format("x: {}[{}]", dtype_name(dtype), n),
+                                 fmt::format("y = {} return y", call), {tensor(dtype, {n}, x)}));
+}
+
+std::string sign_bits(const Values& values) {
+  std::string text;
+  for (const double value : values) text += std::signbit(value) ? '-' : '+';
+  return text;
+}
+
+std::string parse_error(const std::string& inputs, const std::string& statements) {
+  try {
+    parse_graph("graph g(" + inputs + ") { " + statements + " }", "<text>");
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "no error";
+}
+
+// Types
+
+TEST(Semantics, MixedDtypesAreAnErrorThatSuggestsCast) {
+  const std::string message = parse_error("x: f32[4], y: bf16[4]", "z = add(x, y) return z");
+  EXPECT_NE(message.find("cast"), std::string::npos) << message;
+}
+
+TEST(Semantics, BroadcastingIsNumPys) {
+  EXPECT_EQ(parse_error("x: f32[4, 1], y: f32[3]", "z = add(x, y) return z"), "no error");
+  EXPECT_NE(parse_error("x: f32[4, 2], y: f32[3]", "z = add(x, y) return z"), "no error");
+}
+
+// Rounding
+
+TEST(Semantics, EveryOpRoundsOnceToItsDtype) {
+  // 1 + 2^-9 is a tie in bf16 (8 bits); the sum rounds to even each time.
+  const Tensor x = tensor(DType::bf16, {1}, {1});
+  EXPECT_EQ(values_of(evaluate_text("x: bf16[1]",
+                                    "t = add(x, 0.00390625) y = add(t, 0.00390625) return y", {x})),
+            (Values{1}));
+  // In one op (a sum over three elements) nothing is rounded on the way.
+  const Tensor row = tensor(DType::bf16, {3}, {1, 0.00390625, 0.00390625});
+  EXPECT_EQ(values_of(evaluate_text("x: bf16[3]", "y = sum(x) return y", {row})),
+            (Values{1.0078125}));
+}
+
+TEST(Semantics, RoundingIsToNearestEven) {
+  EXPECT_EQ(unary("cast(x, dtype=bf16)", DType::f32, {1.00390625, 1.01171875, 3.3961775e38}),
+            (Values{1, 1.015625, inf}));
+  EXPECT_EQ(unary("cast(x, dtype=f16)", DType::f32, {2049, 2051, 65520, 65519}),
+            (Values{2048, 2052, inf, 65504}));
+  EXPECT_EQ(unary("cast(x, dtype=f32)", DType::f64, {16777217}), (Values{16777216}));
+}
+
+TEST(Semantics, SubnormalsAreKept) {
+  EXPECT_EQ(unary("mul(x, 0.5)", DType::f32, {0x1p-126, 0x1p-148}), (Values{0x1p-127, 0x1p-149}));
+  EXPECT_EQ(unary("mul(x, 1)", DType::f16, {0x1p-24}), (Values{0x1p-24}));
+  EXPECT_EQ(unary("mul(x, 1)", DType::bf16, {0x1p-133}), (Values{0x1p-133}));
+}
+
+TEST(Semantics, MulAndAddStayTwoRoundings) {
+  const double a = 1 + 0x1p-12;
+  const std::string inputs = "a: f32[1]";
+  const std::vector<Tensor> values = {tensor(DType::f32, {1}, {a})};
+  const double c = -(1 + 0x1p-11);
+  EXPECT_EQ(values_of(evaluate_text(
+                inputs, fmt::format("t = mul(a, a) y = add(t, {}) return y", c), values)),
+            (Values{0}));
+  EXPECT_EQ(values_of(evaluate_text(inputs, fmt::format("y = fma(a, a, {}) return y", c), values)),
+            (Values{0x1p-24}));
+}
+
+TEST(Semantics, ACompositeRoundsOnce) {
+  const Tensor x = random_tensor(DType::bf16, {4, 100}, 1, 1, 0, 0);
+  Tensor wide(DType::f32, {4, 100});
+  for (int64_t i = 0; i < x.size(); ++i) wide.set_f64(i, x.get_f64(i));
+  const Tensor one = evaluate_text("x: bf16[4, 100]", "y = softmax(x, dim=-1) return y", {x});
+  const Tensor inside = evaluate_text(
+      "x: f32[4, 100]", "t = softmax(x, dim=-1) y = cast(t, dtype=bf16) return y", {wide});
+  const Tensor spelled = evaluate_text(
+      "x: bf16[4, 100]",
+      "m = max(x, dims=[-1], keepdims=true) d = sub(x, m) e = exp(d) "
+      "s = sum(e, dims=[-1], keepdims=true) y = div(e, s) return y", {x});
+  EXPECT_TRUE(same_bits(one, inside));
+  EXPECT_FALSE(same_bits(one, spelled));
+}
+
+// Integers
+
+TEST(Semantics, IntegersWrap) {
+  EXPECT_EQ(binary("add", DType::i32, {2147483647}, {1}), (Values{-2147483648.0}));
+  EXPECT_EQ(binary("mul", DType::i32, {65536}, {65536}), (Values{0}));
+  EXPECT_EQ(binary("sub", DType::u8, {3}, {5}), (Values{254}));
+  EXPECT_EQ(binary("mul", DType::u8, {16}, {17}), (Values{16}));
+  EXPECT_EQ(unary("neg(x)", DType::i32, {-2147483648.0}), (Values{-2147483648.0}));
+  EXPECT_EQ(unary("abs(x)", DType::i32, {-2147483648.0}), (Values{-2147483648.0}));
+}
+
+TEST(Semantics, IntegerDivisionTruncatesAndNeverTraps) {
+  EXPECT_EQ(binary("div", DType::i32, {7, -7, 7, -7, 5, -2147483648.0}, {2, 2, -2, -2, 0, -1}),
+            (Values{3, -3, -3, 3, 0, -2147483648.0}));
+}
+
+TEST(Semantics, ModHasTheDivisorsSign) {
+  EXPECT_EQ(binary("mod", DType::i32, {7, -7, 7, -7, 5, -2147483648.0}, {3, 3, -3, -3, 0, -1}),
+            (Values{1, 2, -2, -1, 0, 0}));
+  EXPECT_EQ(binary("mod", DType::f32, {7, -7, 7, -7}, {3, 3, -3, -3}), (Values{1, 2, -2, -1}));
+}
+
+TEST(Semantics, ShiftsBeyondTheWidthShiftEverythingOut) {
+  EXPECT_EQ(binary("shift_left", DType::i32, {1, 1, 1, 1}, {31, 32, 100, -1}),
+            (Values{-2147483648.0, 0, 0, 0}));
+  EXPECT_EQ(binary("shift_right", DType::i32, {-8, -8, -8, 8}, {1, 32, -1, 40}),
+            (Values{-4, -1, -1, 0}));
+}
+
+TEST(Semantics, CastsHaveOneAnswer) {
+  EXPECT_EQ(unary("cast(x, dtype=i32)", DType::f32, {2.9, -2.9, 3e9, -3e9, NAN, inf}),
+            (Values{2, -2, 2147483647, -2147483648.0, 0, 2147483647}));
+  EXPECT_EQ(unary("cast(x, dtype=u8)", DType::f32, {300, -5, 254.9}), (Values{255, 0, 254}));
+  EXPECT_EQ(unary("cast(x, dtype=u8)", DType::i32, {300, -5}), (Values{44, 251}));
+  EXPECT_EQ(unary("cast(x, dtype=bool)", DType::f32, {0, -0.0, 0.1, NAN}), (Values{0, 0, 1, 1}));
+  EXPECT_EQ(unary("cast(x, dtype=f16)", DType::boolean, {0, 1}), (Values{0, 1}));
+}
+
+// Special values
+
+TEST(Semantics, NaNPropagatesThroughMinimumMaximumReluAndClip) {
+  for (const std::string op : {"minimum", "maximum"}) {
+    for (const double value : binary(op, DType::f32, {NAN, 1, NAN}, {1, NAN, NAN})) {
+      EXPECT_TRUE(std::isnan(value)) << op;
+    }
+  }
+  EXPECT_TRUE(std::isnan(unary("relu(x)", DType::f32, {NAN})[0]));
+  EXPECT_TRUE(std::isnan(unary("clip(x, min=0, max=1)", DType::f32, {NAN})[0]));
+}
+
+TEST(Semantics, NegativeZeroIsKeptApart) {
+  EXPECT_EQ(sign_bits(unary("neg(x)", DType::f32, {0, -0.0})), "-+");
+  EXPECT_EQ(sign_bits(unary("add(x, 0)", DType::f32, {-0.0})), "+");
+  EXPECT_EQ(sign_bits(unary("add(x, -0)", DType::f32, {-0.0})), "-");
+  EXPECT_EQ(sign_bits(unary("mul(x, 0)", DType::f32, {-1})), "-");
+}
+
+TEST(Semantics, NegativeZeroIsTheSmaller) {
+  EXPECT_EQ(sign_bits(binary("minimum", DType::f32, {0, -0.0}, {-0.0, 0})), "--");
+  EXPECT_EQ(sign_bits(binary("maximum", DType::f32, {0, -0.0}, {-0.0, 0})), "++");
+}
+
+TEST(Semantics, NaNStaysInReductions) {
+  const Tensor x = tensor(DType::f32, {2, 3}, {1, NAN, 3, 1, 2, 3});
+  for (const std::string op : {"sum", "max", "min", "prod"}) {
+    const Tensor y = evaluate_text("x: f32[2, 3]", "y = " + op + "(x, dims=[1]) return y", {x});
+    EXPECT_TRUE(std::isnan(y.get_f64(0))) << op;
+    EXPECT_FALSE(std::isnan(y.get_f64(1))) << op;
+  }
+}
+
+// Reductions
+
+// The order as docs/semantics.md words it, on one row.
+float lanes_of_64(const float* x, int64_t n) {
+  float total = 0;
+  for (int64_t chunk = 0; chunk < n; chunk += 8192) {
+    float lane[64] = {};
+    for (int64_t i = chunk; i < std::min(n, chunk + 8192); ++i) lane[(i - chunk) % 64] += x[i];
+    for (int half = 32; half >= 1; half /= 2) {
+      for (int l = 0; l < half; ++l) lane[l] += lane[l + half];
+    }
+    total += lane[0];
+  }
+  return total;
+}
+
+TEST(Semantics, TrailingDimensionsAreSummedIn64Lanes) {
+  for (const int64_t n : {1, 63, 64, 65, 1000, 8192, 8193, 20000}) {
+    const Tensor x = random_tensor(DType::f32, {3, n}, 7, 1, 0, 0);
+    const Tensor y = evaluate_text("x: f32[B, N]", "y = sum(x, dims=[1]) return y", {x});
+    for (int64_t row = 0; row < 3; ++row) {
+      EXPECT_EQ(y.as<float>()[row], lanes_of_64(x.as<float>() + row * n, n)) << n;
+    }
+  }
+}
+
+TEST(Semantics, AdjacentReducedDimensionsCountAsOne) {
+  const Tensor x = random_tensor(DType::f32, {5, 7, 30}, 7, 1, 0, 0);
+  const Tensor y = evaluate_text("x: f32[5, 7, 30]", "y = sum(x, dims=[1, 2]) return y", {x});
+  for (int64_t row = 0; row < 5; ++row) {
+    EXPECT_EQ(y.as<float>()[row], lanes_of_64(x.as<float>() + row * 210, 210));
+  }
+}
+
+TEST(Semantics, OtherDimensionsAreSummedInChunksOf64) {
+  for (const int64_t n : {1, 64, 65, 300}) {
+    const Tensor x = random_tensor(DType::f32, {n, 3}, 7, 1, 0, 0);
+    const Tensor y = evaluate_text("x: f32[N, 3]", "y = sum(x, dims=[0]) return y", {x});
+    for (int64_t column = 0; column < 3; ++column) {
+      float total = 0;
+      for (int64_t chunk = 0; chunk < n; chunk += 64) {
+        float partial = 0;
+        for (int64_t i = chunk; i < std::min(n, chunk + 64); ++i) {
+          partial += x.as<float>()[i * 3 + column];
+        }
+        total += partial;
+      }
+      EXPECT_EQ(y.as<float>()[column], total) << n;
+    }
+  }
+}
+
+TEST(Semantics, OuterReducedDimensionsRunInOrderAroundTheInnermost) {
+  const Tensor x = random_tensor(DType::f32, {4, 3, 100}, 9, 1, 0, 0);
+  const Tensor y = evaluate_text("x: f32[4, 3, 100]", "y = sum(x, dims=[0, 2]) return y", {x});
+  for (int64_t kept = 0; kept < 3; ++kept) {
+    float total = 0;
+    for (int64_t a = 0; a < 4; ++a) total += lanes_of_64(x.as<float>() + (a * 3 + kept) * 100, 100);
+    EXPECT_EQ(y.as<float>()[kept], total);
+  }
+}
+
+TEST(Semantics, SizeOneDimensionsDoNotChangeTheOrder) {
+  const Tensor x = random_tensor(DType::f32, {4, 100}, 9, 1, 0, 0);
+  const Tensor plain = evaluate_text("x: f32[4, 100]", "y = sum(x, dims=[1]) return y", {x});
+  const Tensor framed = evaluate_text(
+      "x: f32[4, 100]", "t = reshape(x, shape=[4, 1, 100, 1]) y = sum(t, dims=[2]) "
+                        "z = reshape(y, shape=[4]) return z", {x});
+  EXPECT_TRUE(same_bits(plain, framed));
+}
+
+TEST(Semantics, ANamedSizeOfOneStillCounts) {
+  // [200, N] with N = 1: a column of 200, not a row of 200.
+  const Tensor x = random_tensor(DType::f32, {200, 1}, 9, 1, 0, 0);
+  const std::string statements = "y = sum(x, dims=[0]) return y";
+  const Tensor named = evaluate_text("x: f32[200, N]", statements, {x});
+  const Tensor fixed = evaluate_text("x: f32[200, 1]", statements, {x});
+  EXPECT_EQ(fixed.as<float>()[0], lanes_of_64(x.as<float>(), 200));
+  EXPECT_FALSE(same_bits(named, fixed));
+}
+
+TEST(Semantics, ARowsBitsDoNotDependOnTheNumberOfRows) {
+  const Tensor x = random_tensor(DType::f32, {9, 333}, 5, 1, 0, 0);
+  Tensor one(DType::f32, {1, 333});
+  std::memcpy(one.data(), x.data() + 4 * 333 * 4, 333 * 4);
+  for (const std::string call : {"sum(x, dims=[1])", "softmax(x, dim=-1)"}) {
+    const std::string statements = "y = " + call + " return y";
+    const Tensor all = evaluate_text("x: f32[B, 333]", statements, {x});
+    const Tensor alone = evaluate_text("x: f32[B, 333]", statements, {one});
+    const size_t bytes = static_cast<size_t>(alone.bytes());
+    EXPECT_EQ(std::memcmp(all.data() + 4 * bytes, alone.data(), bytes), 0) << call;
+  }
+}
+
+TEST(Semantics, EmptyReductionsGiveTheIdentity) {
+  const Tensor x(DType::f32, {2, 0});
+  const auto run = [&](const std::string& op) {
+    return evaluate_text("x: f32[2, N]", "y = " + op + "(x, dims=[1]) return y", {x}).get_f64(0);
+  };
+  EXPECT_EQ(run("sum"), 0);
+  EXPECT_EQ(run("prod"), 1);
+  EXPECT_EQ(run("max"), -inf);
+  EXPECT_EQ(run("min"), inf);
+  EXPECT_TRUE(std::isnan(run("mean")));
+  const Tensor i(DType::i32, {2, 0});
+  EXPECT_EQ(evaluate_text("x: i32[2, N]", "y = max(x, dims=[1]) return y", {i}).get_i64(0),
+            std::numeric_limits<int32_t>::min());
+}
+
+TEST(Semantics, ASumIsNeverNegativeZero) {
+  const Tensor x = tensor(DType::f32, {2}, {-0.0, -0.0});
+  EXPECT_FALSE(std::signbit(evaluate_text("x: f32[2]", "y = sum(x) return y", {x}).get_f64(0)));
+}
+
+TEST(Semantics, IntegerSumsWrapInTheirOwnDtype) {
+  EXPECT_EQ(evaluate_text("x: u8[3]", "y = sum(x) return y",
+                          {tensor(DType::u8, {3}, {200, 100, 3})}).get_i64(0), 47);
+  EXPECT_EQ(evaluate_text("x: i32[2]", "y = sum(x) return y",
+                          {tensor(DType::i32, {2}, {2147483647, 1})}).get_i64(0),
+            std::numeric_limits<int32_t>::min());
+}
+
+TEST(Semantics, HalfPrecisionSumsAccumulateInF32) {
+  const int64_t n = 4096;
+  Tensor x(DType::f16, {n});
+  for (int64_t i = 0; i < n; ++i) x.set_f64(i, 1);
+  EXPECT_EQ(evaluate_text("x: f16[N]", "y = sum(x) return y", {x}).get_f64(0), 4096);
+}
+
+TEST(Semantics, AMeanIsTheSumDividedByTheCount) {
+  const Tensor x = random_tensor(DType::f32, {3, 7}, 5, 1, 0, 0);
+  const Tensor mean = evaluate_text("x: f32[B, 7]", "y = mean(x, dims=[1]) return y", {x});
+  const Tensor spelled =
+      evaluate_text("x: f32[B, 7]", "s = sum(x, dims=[1]) y = div(s, 7) return y", {x});
+  EXPECT_TRUE(same_bits(mean, spelled));
+}
+
+TEST(Semantics, ARowOfEqualValuesNormalizesToBeta) {
+  Tensor x(DType::f32, {1, 64});
+  for (int64_t i = 0; i < 64; ++i) x.set_f64(i, 3);
+  const Tensor gamma = random_tensor(DType::f32, {64}, 1, 1, 0, 0);
+  const Tensor beta = random_tensor(DType::f32, {64}, 2, 1, 0, 0);
+  const Tensor y = evaluate_text("x: f32[B, 64], g: f32[64], b: f32[64]",
+                                 "y = layer_norm(x, g, b, dims=[-1]) return y", {x, gamma, beta});
+  EXPECT_EQ(values_of(y), values_of(beta));
+}
+
+TEST(Semantics, ASoftmaxOverNothingButMinusInfinityIsNaN) {
+  const Tensor x = tensor(DType::f32, {1, 2}, {-inf, -inf});
+  for (const double value :
+       values_of(evaluate_text("x: f32[1, 2]", "y = softmax(x, dim=-1) return y", {x}))) {
+    EXPECT_TRUE(std::isnan(value));
+  }
+}
+
+// Movement
+
+TEST(Semantics, GatherOutOfRangeIsAnErrorOrZero) {
+  const Tensor table = tensor(DType::f32, {5, 1}, {1, 2, 3, 4, 5});
+  const auto run = [&](double id, const std::string& attribute) {
+    return evaluate_text("t: f32[5, 1], i: i64[1]",
+                         "y = gather(t, i, dim=0" + attribute + ") return y",
+                         {table, tensor(DType::i64, {1}, {id})}).get_f64(0);
+  };
+  EXPECT_EQ(run(4, ""), 5);
+  EXPECT_EQ(run(7, ", out_of_range=\"zero\""), 0);
+  EXPECT_EQ(run(-1, ", out_of_range=\"zero\""), 0);
+  for (const double id : {7.0, -1.0}) {
+    try {
+      run(id, "");
+      FAIL() << id;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::input);
+      EXPECT_EQ(error.message(), fmt::format("gather: index {} out of range [0, 5)", id));
+    }
+  }
+}
+
+TEST(Semantics, MovementKeepsBits) {
+  Tensor x(DType::f32, {2, 2});
+  const uint32_t bits[] = {0xffc12345, 0x80000000, 0x00000001, 0x7f800001};
+  std::memcpy(x.data(), bits, sizeof bits);
+  const Tensor y = evaluate_text("x: f32[2, 2]",
+                                 "t = transpose(x, perm=[1, 0]) u = transpose(t, perm=[1, 0]) "
+                                 "y = select(true, u, x) return y", {x});
+  EXPECT_TRUE(same_bits(x, y));
+}
+
+// Products
+
+TEST(Semantics, ProductsAccumulateInF32InOrderOfK) {
+  const Tensor a = random_tensor(DType::bf16, {1, 300}, 1, 1, 0, 0);
+  const Tensor b = random_tensor(DType::bf16, {300, 2}, 2, 1, 0, 0);
+  const Tensor y =
+      evaluate_text("a: bf16[1, K], b: bf16[K, 2]", "y = matmul(a, b) return y", {a, b});
+  for (int64_t column = 0; column < 2; ++column) {
+    float sum = 0;
+    for (int64_t k = 0; k < 300; ++k) {
+      const float product =
+          static_cast<float>(a.get_f64(k)) * static_cast<float>(b.get_f64(2 * k + column));
+      sum = sum + product;
+    }
+    EXPECT_EQ(values_of(y)[static_cast<size_t>(column)],
+              unary("cast(x, dtype=bf16)", DType::f32, {sum})[0]);
+  }
+}
+
+TEST(Semantics, IntegerProductsWrap) {
+  const Tensor a = tensor(DType::i32, {1, 2}, {65536, 1});
+  const Tensor b = tensor(DType::i32, {2, 1}, {65536, 5});
+  EXPECT_EQ(evaluate_text("a: i32[1, 2], b: i32[2, 1]", "y = matmul(a, b) return y", {a, b})
+                .get_i64(0), 5);
+}
+
+// The document itself
+
+std::set<std::string> tests_in_sources() {
+  std::set<std::string> names;
+  const std::string root = std::string(INGOT_SOURCE_DIR) + "/tests";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    if (entry.path().extension() != ".cpp") continue;
+    const std::string text = read_file(entry.path().string());
+    for (const std::string_view macro : {"TEST(", "TEST_F(", "TEST_P("}) {
+      for (size_t at = text.find(macro); at != std::string::npos; at = text.find(macro, at + 1)) {
+        const size_t comma = text.find(',', at), end = text.find(')', at);
+        if (comma == std::string::npos || end == std::string::npos || comma > end) continue;
+        const size_t first = at + macro.size();
+        const size_t second = text.find_first_not_of(" \n", comma + 1);
+        names.insert(text.substr(first, comma - first) + "." + text.substr(second, end - second));
+      }
+    }
+  }
+  return names;
+}
+
+// Every bullet of docs/semantics.md ends in the names of its tests, and they exist.
+TEST(Semantics, EverySentenceNamesATestThatExists) {
+  const std::string text = read_file(std::string(INGOT_SOURCE_DIR) + "/docs/semantics.md");
+  const std::set<std::string> tests = tests_in_sources();
+  int bullets = 0;
+  for (size_t at = text.find("\n- "); at != std::string::npos; at = text.find("\n- ", at + 1)) {
+    const size_t blank = std::min(text.find("\n\n", at), text.size());
+    const std::string bullet = text.substr(at + 1, std::min(text.find("\n- ", at + 1), blank) - at - 1);
+    ++bullets;
+    EXPECT_TRUE(bullet.ends_with('`')) << "no test named in: " << bullet;
+    size_t end = bullet.size();
+    int named = 0;
+    while (end > 0 && bullet[end - 1] == '`') {
+      const size_t begin = bullet.rfind('`', end - 2);
+      if (begin == std::string::npos) break;
+      const std::string name = bullet.substr(begin + 1, end - begin - 2);
+      EXPECT_TRUE(tests.contains(name)) << name << " in: " << bullet;
+      ++named;
+      // Several names stand one after another, separated by blanks.
+      const size_t before = bullet.find_last_not_of(" \n", begin - 1);
+      end = before == std::string::npos ? 0 : before + 1;
+    }
+    EXPECT_GT(named, 0) << bullet;
+  }
+  EXPECT_GE(bullets, 25);
+}
+
+}  // namespace
+}  // namespace ingot

@@ -93,8 +93,6 @@ std::string_view storage_type(DType dtype) {
   return "";
 }
 
-std::string_view memory_name(DType dtype) { return dtype_name(dtype); }
-
 bool is_mask(Lanes lanes) { return lanes == Lanes::m32 || lanes == Lanes::m64; }
 
 std::string real_text(double value, Lanes lanes) {
@@ -117,6 +115,11 @@ std::string literal_text(const loop::Literal& literal, DType dtype) {
       return value.integer == INT64_MIN ? "(-9223372036854775807L - 1)"
                                         : std::to_string(value.integer) + "L";
   }
+}
+
+std::string attr_text(double value, DType compute) {
+  Scalar converted = convert(compute, DType::f64, {value, 0});
+  return literal_text({converted.real, converted.integer}, compute);
 }
 
 std::string splat_text(const std::string& scalar, Lanes lanes) {

@@ -23,6 +23,7 @@ bool is_mask(Lanes lanes);
 // A scalar literal in the compute class: "0.5f", "5L", "__builtin_inff()"; a bool as "-1" or "0".
 std::string literal_text(const loop::Literal& literal, DType dtype);
 std::string real_text(double value, Lanes lanes);
+std::string attr_text(double value, DType compute);  // saturated where integers are computed with
 std::string splat_text(const std::string& scalar, Lanes lanes);
 // The same literal as it lies in memory: bf16 and f16 as their bits.
 std::string stored_text(const loop::Literal& literal, DType dtype);

@@ -1,6 +1,5 @@
 // Statements: every definition is one line that holds it for all vectors of the block.
 #include <algorithm>
-#include <limits>
 
 #include "device/library.h"
 #include "emit/cpp_emitter.h"
@@ -16,18 +15,6 @@ constexpr size_t line_width = 100;
 std::string_view formula_of(const OpInfo& info, DType dtype) {
   if (dtype == DType::boolean) return info.boolean_formula;
   return is_float(dtype) ? info.float_formula : info.integer_formula;
-}
-
-// Infinite identities of max and min are the extremes of an integer dtype.
-Literal identity_literal(Op op, DType dtype) {
-  double identity = op_info(op).identity;
-  if (is_float(dtype)) return {.real = identity, .integer = 0};
-  bool wide = dtype == DType::i64;
-  int64_t low = wide ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int32_t>::min();
-  int64_t high = wide ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int32_t>::max();
-  bool infinite = identity - identity != 0;
-  return {.real = 0,
-          .integer = infinite ? (identity < 0 ? low : high) : static_cast<int64_t>(identity)};
 }
 
 }  // namespace
@@ -175,7 +162,7 @@ std::string Emitter::let_text(const Let& let, int vector) {
     bool splat = all_literals || is_call_argument(formula, static_cast<char>('a' + i));
     operands.push_back(operand(i, result, splat));
   }
-  for (double attr : let.attrs) attrs.push_back(real_text(attr, lanes_of(dtype)));
+  for (double attr : let.attrs) attrs.push_back(attr_text(attr, compute_dtype(dtype)));
   return formula_text(formula, operands, attrs);
 }
 
@@ -199,7 +186,7 @@ std::string Emitter::cast_text(const Let& let, int vector) {
   if (in == out) return x;
   constexpr std::string_view names[] = {"f32", "f64", "i32", "i64", "", ""};
   bool narrow_float = to == DType::bf16 || to == DType::f16;
-  if (narrow_float && in != Lanes::f32) return fmt::format("to_f32_odd({})", x);
+  if (narrow_float && in == Lanes::f64) return fmt::format("to_f32_odd({})", x);
   return fmt::format("to_{}({})", names[static_cast<size_t>(out)], x);
 }
 
@@ -342,7 +329,7 @@ void Emitter::emit(const Accumulator& acc) {
   value.varying = block_.has_value();
   value.name = names_.unique(acc.name);
   std::string identity =
-      splat_text(literal_text(identity_literal(acc.op, acc.dtype), acc.dtype), value.lanes);
+      splat_text(literal_text(accumulator_identity(acc.op, acc.dtype), acc.dtype), value.lanes);
   std::vector<std::string> names;
   if (value.lane_accumulator) {
     for (int i = 0; i < 4; i++) names.push_back(fmt::format("{}_{}", value.name, i));

@@ -57,12 +57,6 @@ constexpr Routine routines[] = {
   I32 toward_zero = bits(r) + (to_m32(abs(back) > abs(a)) & -1);
   return select(to_m32(back == a) | (r != r), r, from_bits(toward_zero | 1));
 }
-INLINE F32 to_f32_odd(I32 a) { return to_f32_odd(to_f64(a)); }
-INLINE F32 to_f32_odd(I64 a) {
-  I64 high = a & ~0xfffL, low = a & 0xfffL;
-  I64 sticky = high | select(low != 0L, 0x1000L, 0L);
-  return to_f32_odd(to_f64(select(abs(a) < 0x20000000000000L, a, sticky)));
-}
 )"},
 };
 

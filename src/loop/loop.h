@@ -161,6 +161,9 @@ struct Kernel {
   std::vector<std::string> reports;  // texts of run-time errors: "gather ids: index out of range [0, 257)"
 };
 
+// What accumulators of the op start from; infinite identities are the extremes of an integer dtype.
+Literal accumulator_identity(Op op, DType dtype);
+
 std::string print(const Kernel& kernel);
 Kernel parse_kernel(std::string_view text, const std::string& file);
 // Names defined before use and once per scope, dtypes of operands, indices linear or div/mod of what is

@@ -94,6 +94,7 @@ struct Executable::State {
   int threads = 1;
   std::shared_ptr<ThreadPool> pool;  // nullptr with one thread
   std::vector<Home> homes;
+  mutable PackedConstants constants;
 
   std::mutex mutex;  // of what follows
   std::map<std::vector<int64_t>, std::shared_ptr<const Sizing>> sizings;
@@ -280,6 +281,7 @@ void Executable::State::run_group(size_t group, size_t variant, const Sizing& si
   }
   std::fill(memory.reports.begin(), memory.reports.end(), 0);
   ProductRun products;
+  products.constants = &constants;
   for (size_t p = 0; p < kernel.phases.size(); ++p) {
     run_phase(kernel, p, numbers, sizing.scratch_bytes, memory, products);
     if (products.failure != nullptr) std::rethrow_exception(products.failure);
@@ -328,6 +330,9 @@ Executable::Executable(Graph graph, Plan plan, std::vector<LoadedGroup> kernels,
                 plan.groups[g].schedules.size());
   }
   state_->homes = find_homes(graph);
+  for (const Node& node : graph.nodes) {
+    if (node.data != nullptr) state_->constants.add_constant(node.data->data(), node.data->bytes());
+  }
   state_->graph = std::move(graph);
   state_->plan = std::move(plan);
   state_->kernels = std::move(kernels);

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "jit/host_cpu.h"
+#include "run/float_environment.h"
 
 namespace ingot {
 namespace {
@@ -113,6 +114,7 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::work_loop(Worker& worker, int part) {
+  const DefaultFloatEnvironment defaults;  // a thread starts with its creator's modes
   inside_part = true;
   uint32_t seen = 0;
   while (true) {

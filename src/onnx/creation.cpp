@@ -1,0 +1,129 @@
+// Ops that make tensors: constants, filled shapes, ranges, one-hot rows.
+#include <cmath>
+
+#include "onnx/importer.h"
+
+namespace ingot::onnx_model {
+namespace {
+
+Tensor filled(DType dtype, const std::vector<double>& values, bool is_scalar) {
+  std::vector<int64_t> shape;
+  if (!is_scalar) shape.push_back(static_cast<int64_t>(values.size()));
+  Tensor out(dtype, shape);
+  for (size_t i = 0; i < values.size(); ++i) out.set_f64(static_cast<int64_t>(i), values[i]);
+  return out;
+}
+
+Known list_of(const std::vector<int64_t>& values, bool is_scalar) {
+  std::vector<int64_t> shape;
+  if (!is_scalar) shape.push_back(static_cast<int64_t>(values.size()));
+  return {DType::i64, shape, {values.begin(), values.end()}};
+}
+
+void constant(NodeContext& n) {
+  if (const Attribute* value = n.attr("value")) {
+    const auto* tensor = std::get_if<FileTensor>(value);
+    if (!tensor) n.invalid("attribute value is no tensor");
+    if (!tensor->data) n.unsupported(fmt::format("of type {}", tensor->type_name));
+    if (auto known = known_of(*tensor->data)) return n.set(0, std::move(*known));
+    return n.set(0, n.named_constant(*tensor->data));
+  }
+  if (n.has_attr("value_int")) return n.set(0, list_of({n.int_attr("value_int", 0)}, true));
+  if (auto values = n.ints_attr("value_ints")) return n.set(0, list_of(*values, false));
+  if (n.has_attr("value_float")) {
+    return n.set(0, n.named_constant(filled(DType::f32, {n.float_attr("value_float", 0)}, true)));
+  }
+  if (const Attribute* value = n.attr("value_floats")) {
+    if (const auto* floats = std::get_if<std::vector<double>>(value)) {
+      return n.set(0, n.named_constant(filled(DType::f32, *floats, false)));
+    }
+  }
+  n.unsupported("neither a tensor nor numbers");
+}
+
+void constant_of_shape(NodeContext& n) {
+  std::vector<Sym> shape = n.sizes_input(0, "a shape");
+  for (const Sym& size : shape) {
+    if (size.constant() && *size.constant() < 0) n.invalid("a negative size");
+  }
+  NodeId value = -1;
+  if (const Attribute* attribute = n.attr("value")) {
+    const auto* tensor = std::get_if<FileTensor>(attribute);
+    if (!tensor) n.invalid("attribute value is no tensor");
+    if (!tensor->data) n.unsupported(fmt::format("of type {}", tensor->type_name));
+    if (tensor->data->size() != 1) n.invalid("attribute value needs one element");
+    Tensor scalar(tensor->data->dtype(), {});
+    is_float(scalar.dtype()) ? scalar.set_f64(0, tensor->data->get_f64(0))
+                             : scalar.set_i64(0, tensor->data->get_i64(0));
+    value = n.constant(std::move(scalar), "value");
+  } else {
+    value = n.literal(DType::f32, 0);
+  }
+  n.result(Op::broadcast, {value}, {{"shape", shape}});
+}
+
+// start + i · delta. Integer ranges of known numbers are folded before.
+void range(NodeContext& n) {
+  NodeId start = n.input(0), delta = n.input(2);
+  DType dtype = n.dtype(start);
+  std::optional<Sym> count;
+  auto from = n.number_input(0), to = n.number_input(1), step = n.number_input(2);
+  if (from && to && step) {
+    if (*step == 0) n.invalid("a delta of 0");
+    double size = std::ceil((*to - *from) / *step);
+    if (!(size < 0x1p53)) n.invalid("its size is no number");
+    count = size > 0 ? static_cast<int64_t>(size) : 0;
+  } else if (!is_float(dtype) && step == 1.0) {
+    std::vector<Sym> first = n.sizes_input(0, "start"), limit = n.sizes_input(1, "a limit");
+    Sym distance = limit.at(0) - first.at(0);
+    if (provably_nonnegative(distance, {})) count = distance;
+  }
+  if (!count) n.unsupported("a size computed at run time");
+  NodeId steps = n.add("steps", Op::iota, {},
+                       {{"shape", std::vector<Sym>{*count}}, {"dim", int64_t{0}}, {"dtype", dtype}});
+  NodeId offsets = n.add("offsets", Op::mul, {steps, delta});
+  n.result(Op::add, {start, offsets});
+}
+
+// eq(ids, 0 1 2 …) picks between the two values. Negative ids count from the end.
+void one_hot(NodeContext& n) {
+  NodeId ids = n.input(0), values = n.input(2);
+  std::vector<Sym> depth = n.sizes_input(1, "depth");
+  if (depth.size() != 1) n.invalid("depth is one number");
+  if (!is_integer(n.dtype(ids))) n.unsupported("indices that are no integers");
+  DType dtype = n.dtype(ids) == DType::u8 ? DType::i32 : n.dtype(ids);
+  ids = n.cast("wide", ids, dtype);
+  int rank = n.rank(ids) + 1;
+  int axis = n.axis(n.int_attr("axis", -1), rank);
+  Shape shape = n.shape(ids), counting(static_cast<size_t>(rank), Sym(1));
+  shape.insert(shape.begin() + axis, Sym(1));
+  counting[static_cast<size_t>(axis)] = depth[0];
+  NodeId column = n.reshape("column", ids, shape);
+  NodeId places = n.add("places", Op::iota, {},
+                        {{"shape", counting}, {"dim", int64_t{axis}}, {"dtype", dtype}});
+  NodeId count = n.size_value("depth", depth[0], dtype);
+  NodeId is_negative = n.add("negative", Op::lt, {column, n.literal(dtype, 0)});
+  NodeId wrapped = n.add("wrapped", Op::add, {column, count});
+  NodeId place = n.add("place", Op::select, {is_negative, wrapped, column});
+  auto value = [&](int64_t i, std::string_view name) {
+    NodeId part = n.add(fmt::format("{}_part", name), Op::slice, {values},
+                        {{"starts", std::vector<Sym>{i}},
+                         {"ends", std::vector<Sym>{i + 1}},
+                         {"steps", std::vector<Sym>{1}}});
+    return n.add(name, Op::reshape, {part}, {{"shape", Shape{}}});
+  };
+  if (n.shape(values) != Shape{2}) n.invalid("values needs two elements, off and on");
+  NodeId is_here = n.add("here", Op::eq, {place, places});
+  n.result(Op::select, {is_here, value(1, "on"), value(0, "off")});
+}
+
+}  // namespace
+
+HandlerTable creation_handlers() {
+  return {{"Constant", constant},
+          {"ConstantOfShape", constant_of_shape},
+          {"Range", range},
+          {"OneHot", one_hot}};
+}
+
+}  // namespace ingot::onnx_model

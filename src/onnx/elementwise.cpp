@@ -1,0 +1,250 @@
+// Elementwise ops: rows of the op table by their ONNX name, and those whose ONNX form differs.
+#include <cmath>
+#include <limits>
+
+#include "onnx/importer.h"
+
+namespace ingot::onnx_model {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+AttrValue attr_value(NodeContext& n, const AttrInfo& info) {
+  switch (info.type) {
+    case AttrType::boolean: return n.int_attr(info.name, 0) != 0;
+    case AttrType::integer: return n.int_attr(info.name, 0);
+    case AttrType::real: return n.float_attr(info.name, 0);
+    case AttrType::text: return n.text_attr(info.name, "");
+    default: n.unsupported(fmt::format("attribute {}", info.name));
+  }
+}
+
+// Each operand after the first is combined with what came before, as ONNX defines for any number.
+void fold_operands(NodeContext& n, Op op, const std::vector<NodeId>& operands) {
+  NodeId value = operands[0];
+  for (size_t i = 1; i + 1 < operands.size(); ++i) {
+    value = n.add(fmt::format("{}", i), op, {value, operands[i]});
+  }
+  n.result(op, {value, operands.back()});
+}
+
+void variadic(NodeContext& n, Op op) {
+  std::vector<NodeId> operands = n.inputs();
+  if (operands.empty()) n.invalid("no inputs");
+  if (operands.size() == 1) return n.set(0, operands[0]);
+  fold_operands(n, op, operands);
+}
+
+void sum(NodeContext& n) { variadic(n, Op::add); }
+void maximum(NodeContext& n) { variadic(n, Op::maximum); }
+void minimum(NodeContext& n) { variadic(n, Op::minimum); }
+
+void mean(NodeContext& n) {
+  std::vector<NodeId> operands = n.inputs();
+  if (operands.empty()) n.invalid("no inputs");
+  NodeId value = operands[0];
+  for (size_t i = 1; i < operands.size(); ++i) {
+    value = n.add(fmt::format("sum{}", i), Op::add, {value, operands[i]});
+  }
+  n.result(Op::div, {value, n.literal(n.dtype(value), static_cast<double>(operands.size()))});
+}
+
+void cast(NodeContext& n) {
+  n.ignore_attrs({"saturate"});  // of 8-bit floats only
+  int64_t to = n.int_attr("to", 0);
+  std::optional<DType> dtype = dtype_of(to);
+  if (!dtype) n.unsupported(fmt::format("to {}", type_name_of(to)));
+  NodeId x = n.input(0);
+  n.result(Op::cast, {x}, {{"dtype", *dtype}});
+}
+
+void cast_like(NodeContext& n) {
+  n.ignore_attrs({"saturate"});
+  NodeId x = n.input(0), like = n.input(1);
+  n.result(Op::cast, {x}, {{"dtype", n.dtype(like)}});
+}
+
+// min(high, max(x, low)); the bounds are attributes before opset 11.
+void clip(NodeContext& n) {
+  NodeId x = n.input(0);
+  DType dtype = n.dtype(x);
+  std::optional<double> low, high;
+  if (n.has_attr("min")) low = n.float_attr("min", 0);
+  if (n.has_attr("max")) high = n.float_attr("max", 0);
+  if (n.has_input(1)) low = n.number_input(1);
+  if (n.has_input(2)) high = n.number_input(2);
+  bool is_literal = (low || !n.has_input(1)) && (high || !n.has_input(2));
+  if (is_literal && is_float(dtype)) {
+    n.result(Op::clip, {x},
+             {{"min", low.value_or(-infinity)}, {"max", high.value_or(infinity)}});
+    return;
+  }
+  NodeId value = x;
+  bool has_low = low || n.has_input(1), has_high = high || n.has_input(2);
+  if (has_low) {
+    NodeId bound = n.has_input(1) ? n.input(1) : n.literal(dtype, *low);
+    if (!has_high) {
+      n.result(Op::maximum, {value, bound});
+      return;
+    }
+    value = n.add("low", Op::maximum, {value, bound});
+  }
+  if (!has_high) return n.set(0, value);
+  n.result(Op::minimum, {value, n.has_input(2) ? n.input(2) : n.literal(dtype, *high)});
+}
+
+void gelu(NodeContext& n) {
+  std::string approximate = n.text_attr("approximate", "none");
+  if (approximate != "none" && approximate != "tanh") {
+    n.unsupported(fmt::format("approximate={}", approximate));
+  }
+  n.result(approximate == "tanh" ? Op::gelu_tanh : Op::gelu, {n.input(0)});
+}
+
+// A whole power by multiplications, exact in integers (which wrap).
+void whole_power(NodeContext& n, NodeId base, int64_t exponent) {
+  NodeId value = base;
+  for (int64_t i = 2; i < exponent; ++i) {
+    value = n.add(fmt::format("power{}", i), Op::mul, {value, base});
+  }
+  n.result(Op::mul, {value, base});
+}
+
+// The base may have another dtype than the exponent; the result has the base's.
+void pow(NodeContext& n) {
+  NodeId base = n.input(0), exponent = n.input(1);
+  DType dtype = n.dtype(base);
+  std::optional<double> power = literal_value(n.graph_node(exponent));
+  if (power == 2.0 && n.rank(exponent) <= n.rank(base)) return whole_power(n, base, 2);
+  if (!is_float(dtype) && !is_float(n.dtype(exponent))) {
+    bool is_small = power && *power >= 2 && *power <= 64 && n.rank(exponent) <= n.rank(base);
+    if (!is_small) n.unsupported("an integer to a power that is not a number from 2 to 64");
+    return whole_power(n, base, static_cast<int64_t>(*power));
+  }
+  if (!is_float(dtype)) {
+    NodeId wide = n.cast("base", base, n.dtype(exponent));
+    NodeId value = n.add("power", Op::pow, {wide, exponent});
+    n.result(Op::cast, {value}, {{"dtype", dtype}});
+    return;
+  }
+  n.result(Op::pow, {base, n.cast("exponent", exponent, dtype)});
+}
+
+// fmod=0: the divisor's sign (integers). fmod=1: the dividend's, as C's fmod.
+void mod(NodeContext& n) {
+  NodeId x = n.input(0), y = n.input(1);
+  if (n.int_attr("fmod", 0) == 0) {
+    if (is_float(n.dtype(x))) n.invalid("fmod=0 is for integers");
+    n.result(Op::mod, {x, y});
+    return;
+  }
+  if (!is_float(n.dtype(x))) {
+    NodeId whole = n.add("whole", Op::mul, {n.add("quotient", Op::div, {x, y}), y});
+    n.result(Op::sub, {x, whole});
+    return;
+  }
+  NodeId rest = n.add("rest", Op::mod, {n.add("x", Op::abs, {x}), n.add("y", Op::abs, {y})});
+  // 1/x < 0 also for −0.
+  NodeId is_negative = n.add(
+      "negative", Op::lt, {n.add("inverse", Op::reciprocal, {x}), n.literal(n.dtype(x), 0)});
+  n.result(Op::select, {is_negative, n.add("negated", Op::neg, {rest}), rest});
+}
+
+void where(NodeContext& n) { n.result(Op::select, {n.input(0), n.input(1), n.input(2)}); }
+
+// x where it is not negative, else slope · x.
+void prelu(NodeContext& n) {
+  NodeId x = n.input(0);
+  NodeId scaled = n.add("scaled", Op::mul, {x, n.input(1)});
+  NodeId is_negative = n.add("negative", Op::lt, {x, n.literal(n.dtype(x), 0)});
+  n.result(Op::select, {is_negative, scaled, x});
+}
+
+void thresholded_relu(NodeContext& n) {
+  NodeId x = n.input(0);
+  NodeId alpha = n.literal(n.dtype(x), n.float_attr("alpha", 1));
+  n.result(Op::select, {n.add("above", Op::gt, {x, alpha}), x, n.literal(n.dtype(x), 0)});
+}
+
+void is_inf(NodeContext& n) {
+  NodeId x = n.input(0);
+  bool negative = n.int_attr("detect_negative", 1) != 0;
+  bool positive = n.int_attr("detect_positive", 1) != 0;
+  if (negative && positive) {
+    n.result(Op::isinf, {x});
+  } else if (!negative && !positive) {
+    n.result(Op::lt, {x, x});  // false
+  } else {
+    n.result(Op::eq, {x, n.literal(n.dtype(x), positive ? infinity : -infinity)});
+  }
+}
+
+void bit_shift(NodeContext& n) {
+  std::string direction = n.text_attr("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT") {
+    n.invalid(fmt::format("direction is '{}', not LEFT or RIGHT", direction));
+  }
+  n.result(direction == "LEFT" ? Op::shift_left : Op::shift_right, {n.input(0), n.input(1)});
+}
+
+// Inference: the input itself; the mask is all true.
+void dropout(NodeContext& n) {
+  n.ignore_attrs({"ratio", "seed"});
+  NodeId x = n.input(0);
+  if (n.has_input(2)) {
+    std::optional<double> training = n.number_input(2);
+    if (training != 0.0) n.unsupported("training mode");
+  }
+  n.set(0, x);
+  if (n.wants_output(1)) {
+    n.result(Op::broadcast, {n.literal(DType::boolean, 1)}, {{"shape", n.shape(x)}}, 1);
+  }
+}
+
+}  // namespace
+
+const OpInfo* row_of(std::string_view op_type) {
+  for (const OpInfo& info : all_ops()) {
+    if (info.category != Category::elementwise) continue;  // structure: a handler's business
+    std::string_view names = info.onnx;
+    while (!names.empty()) {
+      size_t end = std::min(names.find(' '), names.size());
+      if (names.substr(0, end) == op_type) return &info;
+      names.remove_prefix(std::min(end + 1, names.size()));
+    }
+  }
+  return nullptr;
+}
+
+void import_row(NodeContext& n, const OpInfo& row) {
+  auto count = static_cast<int>(n.input_count());
+  if (count < row.min_operands || (row.max_operands >= 0 && count > row.max_operands)) {
+    n.invalid(fmt::format("{} inputs instead of {}", count, row.min_operands));
+  }
+  Attrs attrs;
+  for (const AttrInfo& info : row.attrs) {
+    if (n.has_attr(info.name)) attrs.emplace(info.name, attr_value(n, info));
+  }
+  n.result(row.op, n.inputs(), std::move(attrs));
+}
+
+HandlerTable elementwise_handlers() {
+  return {{"Sum", sum},
+          {"Max", maximum},
+          {"Min", minimum},
+          {"Mean", mean},
+          {"Cast", cast},
+          {"CastLike", cast_like},
+          {"Clip", clip},
+          {"Gelu", gelu},
+          {"Pow", pow},
+          {"Mod", mod},
+          {"Where", where},
+          {"PRelu", prelu},
+          {"ThresholdedRelu", thresholded_relu},
+          {"IsInf", is_inf},
+          {"BitShift", bit_shift},
+          {"Dropout", dropout}};
+}
+
+}  // namespace ingot::onnx_model

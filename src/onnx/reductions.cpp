@@ -1,0 +1,193 @@
+// Reductions, softmax and normalizations.
+#include <algorithm>
+#include <numeric>
+
+#include "onnx/importer.h"
+
+namespace ingot::onnx_model {
+namespace {
+
+std::vector<Sym> as_sizes(const std::vector<int>& dims) { return {dims.begin(), dims.end()}; }
+
+struct Reduced {
+  std::vector<int> dims;
+  bool keepdims;
+  Attrs attrs() const { return {{"dims", as_sizes(dims)}, {"keepdims", keepdims}}; }
+};
+
+// Axes: an attribute, later an input; none means all, or none at all with noop_with_empty_axes.
+Reduced reduced_dims(NodeContext& n, NodeId x) {
+  Reduced out{{}, n.int_attr("keepdims", 1) != 0};
+  bool noop = n.int_attr("noop_with_empty_axes", 0) != 0;
+  std::vector<int64_t> given;
+  if (auto axes = n.ints_attr("axes")) {
+    given = *axes;
+  } else if (n.has_input(1)) {
+    given = n.integers_input(1, "axes");
+  }
+  out.dims = n.axes(given, n.rank(x));
+  if (given.empty() && !noop) {
+    out.dims.resize(n.shape(x).size());
+    std::iota(out.dims.begin(), out.dims.end(), 0);
+  }
+  return out;
+}
+
+void reduce(NodeContext& n, Op op) {
+  NodeId x = n.input(0);
+  Reduced reduced = reduced_dims(n, x);
+  bool is_bool = n.dtype(x) == DType::boolean;
+  if (is_bool && op == Op::max) op = Op::any;
+  if (is_bool && op == Op::min) op = Op::all;
+  // Nothing to reduce: the op's own arithmetic on single elements.
+  if (reduced.dims.empty()) {
+    if (op == Op::l1_norm || op == Op::l2_norm) {
+      n.result(Op::abs, {x});
+    } else if (op == Op::sum_square) {
+      n.result(Op::mul, {x, x});
+    } else {
+      n.set(0, x);
+    }
+    return;
+  }
+  if (op == Op::mean && is_integer(n.dtype(x))) {  // the quotient truncates
+    Sym count = 1;
+    for (int dim : reduced.dims) count = count * n.shape(x)[static_cast<size_t>(dim)];
+    NodeId sum = n.add("sum", Op::sum, {x}, reduced.attrs());
+    n.result(Op::div, {sum, n.size_value("count", count, n.dtype(x))});
+    return;
+  }
+  n.result(op, {x}, reduced.attrs());
+}
+
+void reduce_sum(NodeContext& n) { reduce(n, Op::sum); }
+void reduce_max(NodeContext& n) { reduce(n, Op::max); }
+void reduce_min(NodeContext& n) { reduce(n, Op::min); }
+void reduce_prod(NodeContext& n) { reduce(n, Op::prod); }
+void reduce_mean(NodeContext& n) { reduce(n, Op::mean); }
+void reduce_l1(NodeContext& n) { reduce(n, Op::l1_norm); }
+void reduce_l2(NodeContext& n) { reduce(n, Op::l2_norm); }
+void reduce_sum_square(NodeContext& n) { reduce(n, Op::sum_square); }
+void reduce_log_sum_exp(NodeContext& n) { reduce(n, Op::logsumexp); }
+
+void reduce_log_sum(NodeContext& n) {
+  NodeId x = n.input(0);
+  Reduced reduced = reduced_dims(n, x);
+  NodeId sum = reduced.dims.empty() ? x : n.add("sum", Op::sum, {x}, reduced.attrs());
+  n.result(Op::log, {sum});
+}
+
+// All spatial dimensions, kept as 1.
+void global_pool(NodeContext& n, Op op) {
+  NodeId x = n.input(0);
+  if (n.rank(x) < 3) n.invalid(fmt::format("needs spatial dimensions: {}", n.rank(x)));
+  Reduced spatial{std::vector<int>(n.shape(x).size() - 2), true};
+  std::iota(spatial.dims.begin(), spatial.dims.end(), 2);
+  n.result(op, {x}, spatial.attrs());
+}
+
+void global_max_pool(NodeContext& n) { global_pool(n, Op::max); }
+void global_average_pool(NodeContext& n) { global_pool(n, Op::mean); }
+
+// Before opset 13 everything from `axis` on is one dimension.
+void softmax_like(NodeContext& n, Op op) {
+  NodeId x = n.input(0);
+  int rank = n.rank(x);
+  bool flattens = n.opset() < 13;
+  int64_t axis = n.int_attr("axis", flattens ? 1 : -1);
+  if (flattens && axis == rank) n.unsupported(fmt::format("axis {} of {} dimensions", axis, rank));
+  int dim = n.axis(axis, rank);
+  if (!flattens || dim == rank - 1) {
+    n.result(op, {x}, {{"dim", int64_t{dim}}});
+    return;
+  }
+  const Shape shape = n.shape(x);
+  Shape head(shape.begin(), shape.begin() + dim), tail(shape.begin() + dim, shape.end());
+  NodeId rows = n.add("rows", Op::reshape, {x},
+                      {{"shape", Shape{element_count(head), element_count(tail)}}});
+  NodeId value = n.add("flat", op, {rows}, {{"dim", int64_t{1}}});
+  n.result(Op::reshape, {value}, {{"shape", shape}});
+}
+
+void softmax(NodeContext& n) { softmax_like(n, Op::softmax); }
+void log_softmax(NodeContext& n) { softmax_like(n, Op::log_softmax); }
+
+void layer_norm(NodeContext& n) {
+  NodeId x = n.input(0), gamma = n.input(1);
+  if (n.int_attr("stash_type", 1) != 1) n.unsupported("stash_type other than FLOAT");
+  if (n.wants_output(1) || n.wants_output(2)) n.unsupported("outputs Mean and InvStdDev");
+  std::vector<int> dims(n.shape(x).size());
+  std::iota(dims.begin(), dims.end(), 0);
+  dims.erase(dims.begin(), dims.begin() + n.axis(n.int_attr("axis", -1), n.rank(x)));
+  std::vector<NodeId> operands{x, gamma};
+  if (n.has_input(2)) operands.push_back(n.input(2));
+  n.result(Op::layer_norm, operands,
+           {{"dims", as_sizes(dims)}, {"epsilon", n.float_attr("epsilon", 1e-5)}});
+}
+
+// [channels] as [channels, 1, 1…], to stand beside [batch, channels, …].
+NodeId per_channel(NodeContext& n, NodeId x, size_t i, std::string_view name) {
+  NodeId values = n.input(i);
+  Shape shape(n.shape(x).size() - 1, Sym(1));
+  if (n.rank(values) != 1 || shape.empty()) n.invalid(fmt::format("{}: not one per channel", name));
+  shape[0] = n.shape(values)[0];
+  NodeId aligned = n.reshape(fmt::format("{}_aligned", name), values, shape);
+  return n.cast(name, aligned, n.dtype(x));
+}
+
+// (x − mean) / sqrt(var + epsilon) · scale + bias, in this order.
+void normalize(NodeContext& n, NodeId x, NodeId mean, NodeId var, NodeId scale, NodeId bias) {
+  NodeId centered = n.add("centered", Op::sub, {x, mean});
+  NodeId epsilon = n.literal(n.dtype(x), n.float_attr("epsilon", 1e-5));
+  NodeId deviation = n.add("deviation", Op::sqrt, {n.add("var_epsilon", Op::add, {var, epsilon})});
+  NodeId unit = n.add("normalized", Op::div, {centered, deviation});
+  n.result(Op::add, {n.add("scaled", Op::mul, {unit, scale}), bias});
+}
+
+void batch_norm(NodeContext& n) {
+  n.ignore_attrs({"momentum"});
+  if (n.int_attr("training_mode", 0) != 0) n.unsupported("training_mode");
+  if (n.int_attr("spatial", 1) != 1) n.unsupported("spatial=0");
+  for (size_t i = 1; i < n.node().outputs.size(); ++i) {
+    if (n.wants_output(i)) n.unsupported("outputs of training");
+  }
+  NodeId x = n.input(0);
+  NodeId scale = per_channel(n, x, 1, "scale"), bias = per_channel(n, x, 2, "bias");
+  NodeId mean = per_channel(n, x, 3, "mean"), var = per_channel(n, x, 4, "var");
+  normalize(n, x, mean, var, scale, bias);
+}
+
+void instance_norm(NodeContext& n) {
+  NodeId x = n.input(0);
+  if (n.rank(x) < 3) n.invalid("needs spatial dimensions");
+  Reduced spatial{std::vector<int>(n.shape(x).size() - 2), true};
+  std::iota(spatial.dims.begin(), spatial.dims.end(), 2);
+  NodeId scale = per_channel(n, x, 1, "scale"), bias = per_channel(n, x, 2, "bias");
+  NodeId mean = n.add("mean", Op::mean, {x}, spatial.attrs());
+  NodeId var = n.add("var", Op::var, {x}, spatial.attrs());
+  normalize(n, x, mean, var, scale, bias);
+}
+
+}  // namespace
+
+HandlerTable reduction_handlers() {
+  return {{"ReduceSum", reduce_sum},
+          {"ReduceMax", reduce_max},
+          {"ReduceMin", reduce_min},
+          {"ReduceProd", reduce_prod},
+          {"ReduceMean", reduce_mean},
+          {"ReduceL1", reduce_l1},
+          {"ReduceL2", reduce_l2},
+          {"ReduceSumSquare", reduce_sum_square},
+          {"ReduceLogSum", reduce_log_sum},
+          {"ReduceLogSumExp", reduce_log_sum_exp},
+          {"GlobalMaxPool", global_max_pool},
+          {"GlobalAveragePool", global_average_pool},
+          {"Softmax", softmax},
+          {"LogSoftmax", log_softmax},
+          {"LayerNormalization", layer_norm},
+          {"BatchNormalization", batch_norm},
+          {"InstanceNormalization", instance_norm}};
+}
+
+}  // namespace ingot::onnx_model

@@ -17,9 +17,10 @@ namespace ingot {
 // One enumerator per row of ops.def; a name that is a C++ keyword carries a trailing underscore
 // in the enum only (and_, or_, xor_, not_); op_name gives "and".
 enum class Op : uint16_t {
-#define INGOT_OP(name) name,
-#include "op/op_names.def"
-#undef INGOT_OP
+#define ELEMENTWISE(name, ...) name,
+#define REDUCTION(name, ...) name,
+#define STRUCTURED(name, ...) name,
+#include "op/ops.def"
 };
 
 enum class Category : uint8_t {
@@ -27,7 +28,7 @@ enum class Category : uint8_t {
   reduction,    // sum max min prod any all: a combine op and an identity
   movement,     // an index map: reshape transpose broadcast slice concat pad gather
   contraction,  // matmul conv: a routine on tiles
-  creation,     // input constant iota
+  creation,     // input constant iota size
   composite,    // defined by its decomposition into the others
 };
 
@@ -109,6 +110,14 @@ struct SizeEquality {
 // appended to `equalities` (may be null: then a mismatch of names is an error).
 TensorType infer_type(Op op, std::span<const TensorType> operands, const Attrs& attrs,
                       std::vector<SizeEquality>* equalities);
+
+// A slice along one dimension with NumPy's clamping done: elements start, start + step, …
+struct SliceRange {
+  Sym start, step, size;
+};
+std::vector<SliceRange> slice_ranges(const Shape& operand, const Attrs& attrs);
+
+std::string type_text(const TensorType& type);  // "f32[B, 8192]"
 
 // NumPy broadcasting of two shapes.
 Shape broadcast_shapes(const Shape& a, const Shape& b, std::vector<SizeEquality>* equalities);

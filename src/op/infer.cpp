@@ -1,0 +1,207 @@
+// Result types: what every op asks of its operands, and the errors when it does not get it.
+#include <algorithm>
+
+#include "base/text.h"
+#include "op/infer_structured.h"
+#include "op/op.h"
+
+namespace ingot {
+
+std::string type_text(const TensorType& type) {
+  return std::string(dtype_name(type.dtype)) + shape_text(type.shape);
+}
+
+namespace infer {
+
+void Context::fail(std::string_view reason) const {
+  std::vector<std::string> parts;
+  for (const TensorType& type : operands) parts.push_back(type_text(type));
+  const bool product = info.category == Category::contraction;
+  const std::string types = join(parts, product ? " × " : ", ");
+  fail_input({}, fmt::format("{}: {}{}{}", info.name, types, types.empty() ? "" : ": ", reason));
+}
+
+Sym Context::equal_sizes(const Sym& a, const Sym& b, std::string_view what) const {
+  if (a == b) return a;
+  const bool differ = (a - b).constant().has_value();
+  if (differ || !equalities) {
+    fail(fmt::format("{} {} and {} differ", what, a.text(), b.text()));
+  }
+  equalities->push_back({a, b});
+  return b.constant() ? b : a;
+}
+
+Shape Context::broadcast(const Shape& a, const Shape& b) const {
+  const Shape& longer = a.size() >= b.size() ? a : b;
+  const Shape& shorter = a.size() >= b.size() ? b : a;
+  Shape result = longer;
+  const size_t offset = longer.size() - shorter.size();
+  for (size_t i = 0; i < shorter.size(); i++) {
+    Sym& size = result[offset + i];
+    if (size.is(1)) {
+      size = shorter[i];
+    } else if (!shorter[i].is(1)) {
+      // Told in the order of the operands.
+      const bool swapped = &longer == &b;
+      size = equal_sizes(swapped ? shorter[i] : size, swapped ? size : shorter[i], "sizes");
+    }
+  }
+  return result;
+}
+
+size_t Context::dim(std::string_view name, int64_t rank) const {
+  const int64_t given = integer_attr(info, attrs, name);
+  if (given < -rank || given >= rank) {
+    fail(fmt::format("{}={} names no dimension of {}", name, given, rank));
+  }
+  return static_cast<size_t>(given < 0 ? given + rank : given);
+}
+
+}  // namespace infer
+
+using infer::Context;
+
+namespace {
+
+std::string accepted_text(DTypeSet set) {
+  std::string text;
+  for (const DType dtype : all_dtypes) {
+    if (accepts(set, dtype)) text += fmt::format(" {}", dtype_name(dtype));
+  }
+  return text;
+}
+
+void check_count(const Context& c) {
+  const int count = static_cast<int>(c.operands.size());
+  const int most = c.info.max_operands;
+  if (count >= c.info.min_operands && (most < 0 || count <= most)) return;
+  const std::string wanted = most == c.info.min_operands ? fmt::format("{}", most)
+                             : most < 0 ? fmt::format("at least {}", c.info.min_operands)
+                                        : fmt::format("{} or {}", c.info.min_operands, most);
+  c.fail(fmt::format("takes {} operand{}, got {}", wanted, wanted == "1" ? "" : "s", count));
+}
+
+void check_attrs(const Context& c) {
+  for (const auto& [name, value] : c.attrs) {
+    const bool known = std::any_of(c.info.attrs.begin(), c.info.attrs.end(),
+                                   [&](const AttrInfo& attr) { return attr.name == name; });
+    if (known) continue;
+    std::vector<std::string> names;
+    for (const AttrInfo& attr : c.info.attrs) names.emplace_back(attr.name);
+    c.fail(fmt::format("has no attribute '{}'{}", name,
+                       names.empty() ? "" : "; it has " + join(names, ", ")));
+  }
+  for (const AttrInfo& attr : c.info.attrs) {
+    switch (attr.type) {  // the access checks presence and type
+      case AttrType::boolean: flag_attr(c.info, c.attrs, attr.name); break;
+      case AttrType::integer: integer_attr(c.info, c.attrs, attr.name); break;
+      case AttrType::real: real_attr(c.info, c.attrs, attr.name); break;
+      case AttrType::text: text_attr(c.info, c.attrs, attr.name); break;
+      case AttrType::dtype: dtype_attr(c.info, c.attrs, attr.name); break;
+      case AttrType::sizes: sizes_attr(c.info, c.attrs, attr.name); break;
+    }
+  }
+}
+
+// Operands that stand apart from the others: select's mask, gather's ids.
+bool has_own_dtype(const Context& c, size_t operand) {
+  return (c.info.rule == DTypeRule::second && operand == 0) ||
+         (c.info.op == Op::gather && operand == 1);
+}
+
+void check_dtypes(const Context& c) {
+  std::optional<DType> common;
+  for (size_t i = 0; i < c.operands.size(); i++) {
+    const DType dtype = c.operands[i].dtype;
+    if (has_own_dtype(c, i)) {
+      const bool mask = c.info.rule == DTypeRule::second;
+      if (!accepts(mask ? DTypeSet::boolean : DTypeSet::integer, dtype)) {
+        c.fail(mask ? "the mask must be bool; compare first, as in ne(mask, 0)"
+                    : "the ids must be integers; cast first: cast(ids, dtype=i64)");
+      }
+      continue;
+    }
+    if (!accepts(c.info.operands, dtype)) {
+      c.fail(fmt::format("does not take {}, only{}; cast first, as in cast(x, dtype={})",
+                         dtype_name(dtype), accepted_text(c.info.operands),
+                         accepts(c.info.operands, DType::f32) ? "f32"
+                         : accepts(c.info.operands, DType::i32) ? "i32"
+                                                                : "bool"));
+    }
+    if (common && *common != dtype) {
+      c.fail(fmt::format("dtypes {0} and {1} differ; cast one of them, as in cast(x, dtype={0})",
+                         dtype_name(*common), dtype_name(dtype)));
+    }
+    common = dtype;
+  }
+}
+
+DType result_dtype(const Context& c) {
+  switch (c.info.rule) {
+    case DTypeRule::same: return c.operands.empty() ? DType::f32 : c.operands[0].dtype;
+    case DTypeRule::boolean: return DType::boolean;
+    case DTypeRule::second: return c.operands[1].dtype;
+    case DTypeRule::attribute: break;
+  }
+  const DType dtype = dtype_attr(c.info, c.attrs, "dtype");
+  if (c.info.category == Category::creation && !accepts(c.info.operands, dtype)) {
+    c.fail(fmt::format("makes no {}, only{}", dtype_name(dtype), accepted_text(c.info.operands)));
+  }
+  return dtype;
+}
+
+Shape elementwise_shape(const Context& c) {
+  Shape shape = c.operands[0].shape;
+  for (const TensorType& operand : c.operands.subspan(1)) {
+    shape = c.broadcast(shape, operand.shape);
+  }
+  return shape;
+}
+
+void check_shape(const Context& c, const Shape& shape) {
+  __int128 elements = 1;
+  for (const Sym& size : shape) {
+    const int64_t constant = size.constant().value_or(1);
+    if (constant < 0) {
+      c.fail(fmt::format("the result's shape {} has a negative size", shape_text(shape)));
+    }
+    // Sizes beside a zero have to multiply within 64 bits too: strides are made from them.
+    elements *= std::max<int64_t>(constant, 1);
+    if (elements > INT64_MAX / 8) {
+      c.fail(fmt::format("the result's shape {} has too many elements", shape_text(shape)));
+    }
+  }
+}
+
+}  // namespace
+
+TensorType infer_type(Op op, std::span<const TensorType> operands, const Attrs& attrs,
+                      std::vector<SizeEquality>* equalities) {
+  const Context c{op_info(op), operands, attrs, equalities};
+  check_count(c);
+  check_attrs(c);
+  check_dtypes(c);
+  Shape shape;
+  try {
+    shape = c.info.category == Category::elementwise ? elementwise_shape(c)
+                                                     : infer::structured_shape(c);
+  } catch (const Error& error) {
+    // Faults found below (an attribute, an overflow of sizes) know the op, not the operands.
+    const std::string head = fmt::format("{}: ", c.info.name);
+    if (error.kind() != ErrorKind::input || operands.empty()) throw;
+    if (error.message().starts_with(head + type_text(operands[0]))) throw;
+    const std::string message = error.message();
+    c.fail(message.starts_with(head) ? message.substr(head.size()) : message);
+  }
+  check_shape(c, shape);
+  return {result_dtype(c), std::move(shape)};
+}
+
+Shape broadcast_shapes(const Shape& a, const Shape& b, std::vector<SizeEquality>* equalities) {
+  const TensorType types[] = {{DType::f32, a}, {DType::f32, b}};
+  const Attrs attrs;
+  const Context c{op_info(Op::broadcast), types, attrs, equalities};
+  return c.broadcast(a, b);
+}
+
+}  // namespace ingot

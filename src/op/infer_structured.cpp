@@ -1,0 +1,352 @@
+#include "op/infer_structured.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace ingot {
+
+namespace infer {
+
+namespace {
+
+std::vector<Sym> sizes(const Context& c, std::string_view name) {
+  return sizes_attr(c.info, c.attrs, name);
+}
+
+Shape reduced_shape(const Context& c) {
+  const Shape& shape = c.operands[0].shape;
+  const std::vector<int> dims =
+      dims_attr(c.info, c.attrs, "dims", static_cast<int>(shape.size()));
+  const bool keepdims = flag_attr(c.info, c.attrs, "keepdims");
+  Shape result;
+  for (size_t d = 0; d < shape.size(); d++) {
+    const bool reduced = std::binary_search(dims.begin(), dims.end(), static_cast<int>(d));
+    if (!reduced) result.push_back(shape[d]);
+    if (reduced && keepdims) result.emplace_back(1);
+  }
+  return result;
+}
+
+Shape reshape(const Context& c) {
+  const Shape& from = c.operands[0].shape;
+  Shape shape = sizes(c, "shape");
+  Sym known = 1;
+  std::optional<size_t> open;
+  for (size_t d = 0; d < shape.size(); d++) {
+    if (!shape[d].is(-1)) {
+      known = known * shape[d];
+    } else if (open) {
+      c.fail(fmt::format("shape {} has more than one -1", shape_text(shape)));
+    } else {
+      open = d;
+    }
+  }
+  const Sym count = element_count(from);
+  if (open) {
+    const std::optional<Sym> rest = known.is(0) ? std::nullopt : exact_div(count, known);
+    if (!rest) {
+      c.fail(fmt::format("{} elements do not divide evenly into shape {}", count.text(),
+                         shape_text(shape)));
+    }
+    shape[*open] = *rest;
+  } else if (!(known == count)) {
+    c.fail(fmt::format("shape {} has {} elements, the operand has {}", shape_text(shape),
+                       known.text(), count.text()));
+  }
+  return shape;
+}
+
+Shape transpose(const Context& c) {
+  const Shape& from = c.operands[0].shape;
+  const std::vector<Sym> perm = sizes(c, "perm");
+  Shape shape;
+  std::vector<bool> used(from.size(), false);
+  for (const Sym& each : perm) {
+    const auto dim = each.constant();
+    const bool valid = dim && *dim >= 0 && *dim < static_cast<int64_t>(from.size());
+    if (!valid || used[static_cast<size_t>(*dim)]) break;
+    used[static_cast<size_t>(*dim)] = true;
+    shape.push_back(from[static_cast<size_t>(*dim)]);
+  }
+  if (shape.size() != from.size() || perm.size() != from.size()) {
+    c.fail(fmt::format("perm={} is no order of {} dimensions", shape_text(perm), from.size()));
+  }
+  return shape;
+}
+
+Shape broadcast_to(const Context& c) {
+  const Shape& from = c.operands[0].shape;
+  Shape shape = sizes(c, "shape");
+  if (from.size() > shape.size()) {
+    c.fail(fmt::format("shape {} has fewer dimensions", shape_text(shape)));
+  }
+  const size_t offset = shape.size() - from.size();
+  for (size_t d = 0; d < from.size(); d++) {
+    if (from[d].is(1)) continue;
+    if (shape[offset + d].is(1)) {
+      c.fail(fmt::format("does not broadcast to {}: size {} becomes 1", shape_text(shape),
+                         from[d].text()));
+    }
+    shape[offset + d] = c.equal_sizes(from[d], shape[offset + d], "sizes");
+  }
+  return shape;
+}
+
+Shape slice(const Context& c) {
+  Shape shape;
+  for (const SliceRange& range : slice_ranges(c.operands[0].shape, c.attrs)) {
+    shape.push_back(range.size);
+  }
+  return shape;
+}
+
+Shape concat(const Context& c) {
+  Shape shape = c.operands[0].shape;
+  const size_t dim = c.dim("dim", static_cast<int64_t>(shape.size()));
+  for (const TensorType& operand : c.operands.subspan(1)) {
+    if (operand.shape.size() != shape.size()) c.fail("numbers of dimensions differ");
+    for (size_t d = 0; d < shape.size(); d++) {
+      shape[d] = d == dim ? shape[d] + operand.shape[d]
+                          : c.equal_sizes(shape[d], operand.shape[d], "sizes");
+    }
+  }
+  return shape;
+}
+
+Shape pad(const Context& c) {
+  Shape shape = c.operands[0].shape;
+  const std::vector<Sym> low = sizes(c, "low"), high = sizes(c, "high");
+  if (low.size() != shape.size() || high.size() != shape.size()) {
+    c.fail(fmt::format("low={} and high={} need one number for each of {} dimensions",
+                       shape_text(low), shape_text(high), shape.size()));
+  }
+  if (const std::string mode = text_attr(c.info, c.attrs, "mode"); mode != "constant") {
+    fail_unsupported({}, fmt::format("pad: mode \"{}\" is not supported; supported: \"constant\"",
+                                     mode));
+  }
+  for (size_t d = 0; d < shape.size(); d++) {
+    if (low[d].constant().value_or(0) < 0 || high[d].constant().value_or(0) < 0) {
+      c.fail(fmt::format("low={} and high={} must not be negative; slice cuts away",
+                         shape_text(low), shape_text(high)));
+    }
+    shape[d] = low[d] + shape[d] + high[d];
+  }
+  return shape;
+}
+
+Shape gather(const Context& c) {
+  const Shape& table = c.operands[0].shape;
+  const Shape& ids = c.operands[1].shape;
+  const auto dim = static_cast<std::ptrdiff_t>(c.dim("dim", static_cast<int64_t>(table.size())));
+  const std::string mode = text_attr(c.info, c.attrs, "out_of_range");
+  if (mode != "error" && mode != "zero") {
+    c.fail(fmt::format("out_of_range is \"error\" or \"zero\", not \"{}\"", mode));
+  }
+  Shape shape(table.begin(), table.begin() + dim);
+  shape.insert(shape.end(), ids.begin(), ids.end());
+  shape.insert(shape.end(), table.begin() + dim + 1, table.end());
+  return shape;
+}
+
+Shape iota(const Context& c) {
+  Shape shape = sizes(c, "shape");
+  c.dim("dim", static_cast<int64_t>(shape.size()));
+  return shape;
+}
+
+Shape size_value(const Context& c) {
+  const std::vector<Sym> value = sizes(c, "value");
+  if (value.size() != 1) c.fail(fmt::format("value={} must be one size", shape_text(value)));
+  return {};
+}
+
+Shape matmul(const Context& c) {
+  const Shape& a = c.operands[0].shape;
+  const Shape& b = c.operands[1].shape;
+  if (a.empty() || b.empty()) c.fail("a scalar is no matrix; mul multiplies by one");
+  const bool transpose_a = a.size() > 1 && flag_attr(c.info, c.attrs, "transpose_a");
+  const bool transpose_b = b.size() > 1 && flag_attr(c.info, c.attrs, "transpose_b");
+  const Sym& k_of_a = a[a.size() - (transpose_a ? 2 : 1)];
+  const Sym& k_of_b = b.size() == 1 ? b[0] : b[b.size() - (transpose_b ? 1 : 2)];
+  c.equal_sizes(k_of_a, k_of_b, "inner sizes");
+  const auto batch = [](const Shape& shape) {
+    return shape.size() < 3 ? Shape() : Shape(shape.begin(), shape.end() - 2);
+  };
+  Shape shape = c.broadcast(batch(a), batch(b));
+  if (a.size() > 1) shape.push_back(a[a.size() - (transpose_a ? 1 : 2)]);
+  if (b.size() > 1) shape.push_back(b[b.size() - (transpose_b ? 2 : 1)]);
+  return shape;
+}
+
+// A conv attribute with one number a spatial dimension (pads: two), or the default for all.
+std::vector<int64_t> spatial(const Context& c, std::string_view name, size_t count,
+                             int64_t absent, int64_t least) {
+  std::vector<int64_t> values;
+  for (const Sym& each : sizes(c, name)) {
+    if (each.constant().value_or(least - 1) < least) {
+      c.fail(fmt::format("{} must be numbers of at least {}", name, least));
+    }
+    values.push_back(*each.constant());
+  }
+  if (values.empty()) values.assign(count, absent);
+  if (values.size() != count) {
+    c.fail(fmt::format("{} needs {} numbers, got {}", name, count, values.size()));
+  }
+  return values;
+}
+
+Shape conv(const Context& c) {
+  const Shape& x = c.operands[0].shape;
+  const Shape& w = c.operands[1].shape;
+  if (x.size() < 3 || x.size() > 5 || w.size() != x.size()) {
+    c.fail("takes x[N, C, D...] and w[M, C / groups, K...] with 1 to 3 spatial dimensions");
+  }
+  const size_t rank = x.size() - 2;
+  const int64_t groups = integer_attr(c.info, c.attrs, "groups");
+  if (groups < 1) c.fail(fmt::format("groups={} must be at least 1", groups));
+  c.equal_sizes(x[1], w[1] * groups, "input channels");
+  const std::optional<int64_t> outputs = w[0].constant();
+  if (outputs && *outputs % groups != 0) {
+    c.fail(fmt::format("{} output channels do not divide into {} groups", *outputs, groups));
+  }
+  if (c.operands.size() == 3) {
+    if (c.operands[2].shape.size() != 1) c.fail("the bias must have one dimension");
+    c.equal_sizes(w[0], c.operands[2].shape[0], "output channels");
+  }
+  const auto strides = spatial(c, "strides", rank, 1, 1);
+  const auto dilations = spatial(c, "dilations", rank, 1, 1);
+  const auto pads = spatial(c, "pads", 2 * rank, 0, 0);
+  Shape shape = {x[0], w[0]};
+  for (size_t d = 0; d < rank; d++) {
+    const Sym window = Sym(dilations[d]) * (w[2 + d] - 1) + 1;
+    const Sym room = x[2 + d] + pads[d] + pads[rank + d] - window;
+    if (room.constant().value_or(0) < 0) {
+      c.fail(fmt::format("the window {} is larger than the padded size {}", window.text(),
+                         (room + window).text()));
+    }
+    shape.push_back(floor_div(room, strides[d]) + 1);
+  }
+  return shape;
+}
+
+// gamma and beta: either broadcast onto x, or one size for each of `dims`, in order.
+void check_parameter(const Context& c, const Shape& parameter, const std::vector<int>& dims) {
+  const Shape& x = c.operands[0].shape;
+  const bool trailing =
+      !dims.empty() && dims.front() == static_cast<int>(x.size() - dims.size());
+  if (!trailing && parameter.size() == dims.size()) {
+    for (size_t i = 0; i < dims.size(); i++) {
+      c.equal_sizes(x[static_cast<size_t>(dims[i])], parameter[i], "sizes");
+    }
+    return;
+  }
+  const Shape result = parameter.size() > x.size() ? Shape() : c.broadcast(x, parameter);
+  for (size_t d = 0; d < x.size(); d++) {
+    if (result.empty() || (x[d].is(1) && !result[d].is(1))) {
+      c.fail(fmt::format("gamma and beta of shape {} do not broadcast to {}",
+                         shape_text(parameter), shape_text(x)));
+    }
+  }
+}
+
+Shape normalized(const Context& c) {
+  const Shape& x = c.operands[0].shape;
+  const std::vector<int> dims = dims_attr(c.info, c.attrs, "dims", static_cast<int>(x.size()));
+  for (const TensorType& parameter : c.operands.subspan(1)) {
+    check_parameter(c, parameter.shape, dims);
+  }
+  return x;
+}
+
+Shape along_dim(const Context& c) {
+  c.dim("dim", static_cast<int64_t>(c.operands[0].shape.size()));
+  return c.operands[0].shape;
+}
+
+}  // namespace
+
+Shape structured_shape(const Context& c) {
+  if (c.info.category == Category::reduction) return reduced_shape(c);
+  switch (c.info.op) {
+    case Op::reshape: return reshape(c);
+    case Op::transpose: return transpose(c);
+    case Op::broadcast: return broadcast_to(c);
+    case Op::slice: return slice(c);
+    case Op::concat: return concat(c);
+    case Op::pad: return pad(c);
+    case Op::gather: return gather(c);
+    case Op::iota: return iota(c);
+    case Op::size: return size_value(c);
+    case Op::matmul: return matmul(c);
+    case Op::conv: return conv(c);
+    case Op::softmax:
+    case Op::log_softmax: return along_dim(c);
+    case Op::layer_norm:
+    case Op::rms_norm: return normalized(c);
+    case Op::mean:
+    case Op::logsumexp:
+    case Op::sum_square:
+    case Op::l1_norm:
+    case Op::l2_norm:
+    case Op::var: return reduced_shape(c);
+    default: fail_internal("infer_type", fmt::format("{} has its own type", c.info.name));
+  }
+}
+
+}  // namespace infer
+
+namespace {
+
+// The smaller of two sizes. Everything here is a size, so at least 1 where that decides.
+Sym smaller(const Sym& a, const Sym& b) {
+  if (provably_nonnegative(b - a, {})) return a;
+  if (provably_nonnegative(a - b, {})) return b;
+  return min(a, b);
+}
+
+// A start or end as NumPy takes it: negative from the end, clamped to [0, size].
+Sym clamped(const Sym& position, const Sym& size) {
+  constexpr int64_t to_the_end = INT32_MAX;  // exporters write this or more
+  const auto constant = position.constant();
+  if (constant && *constant >= to_the_end && !size.constant()) return size;
+  if (constant && *constant < 0) {
+    if (*constant <= -to_the_end) return 0;
+    return size - smaller(Sym(-*constant), size);
+  }
+  return smaller(position, size);
+}
+
+}  // namespace
+
+std::vector<SliceRange> slice_ranges(const Shape& operand, const Attrs& attrs) {
+  const OpInfo& info = op_info(Op::slice);
+  const std::vector<Sym> starts = sizes_attr(info, attrs, "starts");
+  const std::vector<Sym> ends = sizes_attr(info, attrs, "ends");
+  std::vector<Sym> steps = sizes_attr(info, attrs, "steps");
+  if (steps.empty()) steps.assign(operand.size(), Sym(1));
+  if (starts.size() != operand.size() || ends.size() != operand.size() ||
+      steps.size() != operand.size()) {
+    fail_input({}, fmt::format("slice: starts={}, ends={} and steps={} need one number for each "
+                               "of {} dimensions",
+                               shape_text(starts), shape_text(ends), shape_text(steps),
+                               operand.size()));
+  }
+  std::vector<SliceRange> ranges;
+  for (size_t d = 0; d < operand.size(); d++) {
+    const int64_t step = steps[d].constant().value_or(0);
+    if (step < 1) {
+      fail_unsupported({}, fmt::format("slice: step {} is not supported; steps are numbers of at "
+                                       "least 1",
+                                       steps[d].text()));
+    }
+    const Sym start = clamped(starts[d], operand[d]), end = clamped(ends[d], operand[d]);
+    const Sym length = end - start;
+    // A symbolic length is taken to be ≥ 0; one that is not is found when sizes are bound.
+    const bool empty = length.constant().value_or(1) <= 0;
+    ranges.push_back({start, step, empty ? Sym(0) : ceil_div(length, step)});
+  }
+  return ranges;
+}
+
+}  // namespace ingot

@@ -66,6 +66,13 @@ bool reads_back(const Tensor& value, int64_t index) {
 
 }  // namespace
 
+bool accept_end(Cursor& cursor, std::string_view end, bool is_first) {
+  if (cursor.accept(end)) return true;
+  if (is_first || cursor.accept(",")) return false;
+  cursor.fail(cursor.location(),
+              fmt::format("expected ',' or '{}', got {}", end, cursor.next_token_text()));
+}
+
 DType parse_dtype_word(Cursor& cursor) {
   const Location at = cursor.location();
   const std::string word = cursor.identifier("a dtype");
@@ -81,8 +88,7 @@ std::vector<int64_t> parse_concrete_shape(Cursor& cursor) {
   std::vector<int64_t> shape;
   cursor.expect("[");
   int64_t bytes = 8;
-  while (!cursor.accept("]")) {
-    if (!shape.empty()) cursor.expect(",");
+  while (!accept_end(cursor, "]", shape.empty())) {
     const Location at = cursor.location();
     const Cursor::Number size = cursor.number("a size");
     if (!size.is_integer || size.integer < 0) {
@@ -126,8 +132,7 @@ Tensor parse_list(Cursor& cursor, DType dtype, std::optional<std::vector<int64_t
   std::vector<Tensor> blocks;  // of a list whose length is not known yet
   constexpr int64_t block = 1024;
   int64_t count = 0;
-  while (!cursor.accept("]")) {
-    if (count > 0) cursor.expect(",");
+  while (!accept_end(cursor, "]", count == 0)) {
     if (count % block == 0) blocks.emplace_back(dtype, std::vector<int64_t>{block});
     parse_element(cursor, blocks.back(), count % block);
     ++count;
@@ -182,7 +187,6 @@ void parse_element(Cursor& cursor, Tensor& value, int64_t index) {
   if (!cursor.at_number()) {
     cursor.fail(at, fmt::format("expected a number, got {}", cursor.next_token_text()));
   }
-  const std::string text = cursor.next_token_text();
   const Cursor::Number number = cursor.number("a number");
   if (is_float(dtype)) {
     value.set_f64(index, number.real);
@@ -190,11 +194,11 @@ void parse_element(Cursor& cursor, Tensor& value, int64_t index) {
   }
   if (dtype == DType::boolean) cursor.fail(at, "a bool is true or false");
   if (!number.is_integer) {
-    cursor.fail(at, fmt::format("{} is no {}", text, dtype_name(dtype)));
+    cursor.fail(at, fmt::format("{} is no {}", number_text(number.real), dtype_name(dtype)));
   }
   value.set_i64(index, number.integer);
   if (value.get_i64(index) != number.integer) {
-    cursor.fail(at, fmt::format("{} is out of {}'s range", text, dtype_name(dtype)));
+    cursor.fail(at, fmt::format("{} is out of {}'s range", number.integer, dtype_name(dtype)));
   }
 }
 

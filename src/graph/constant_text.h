@@ -17,6 +17,9 @@ std::string constant_text(const Tensor& value);
 // After "constant(" up to the closing parenthesis. `folder`: where file= is looked up.
 Tensor parse_constant(Cursor& cursor, const std::string& folder);
 
+// True at the end of a list, which it takes; else takes the comma before all but the first element.
+bool accept_end(Cursor& cursor, std::string_view end, bool is_first);
+
 // A dtype's name; Error with the known ones.
 DType parse_dtype_word(Cursor& cursor);
 

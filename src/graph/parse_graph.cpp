@@ -116,12 +116,13 @@ NodeId GraphParser::lookup(const std::string& name, const Location& at) {
   const auto found = values_.find(name);
   if (found != values_.end()) return found->second.id;
   // The nearest name; of equally near ones the first in the alphabet, not in the hash table.
-  std::pair<size_t, std::string> nearest(1 + name.size() / 3, "");
+  const size_t limit = std::min(1 + name.size() / 3, name.size() - 1);
+  std::pair<size_t, std::string> nearest;
   for (const auto& [known, definition] : values_) {
     if (std::max(known.size(), name.size()) > 64) continue;
     std::pair<size_t, std::string> candidate(edit_distance(name, known), known);
-    const bool is_near = candidate.first <= 1 + name.size() / 3;
-    if (is_near && (nearest.second.empty() || candidate < nearest)) nearest = std::move(candidate);
+    if (candidate.first <= limit && (nearest.second.empty() || candidate < nearest))
+      nearest = std::move(candidate);
   }
   std::string message = fmt::format("'{}' is not defined", name);
   if (!nearest.second.empty()) message += fmt::format("; did you mean '{}'?", nearest.second);
@@ -130,8 +131,7 @@ NodeId GraphParser::lookup(const std::string& name, const Location& at) {
 
 void GraphParser::parse_inputs() {
   cursor_.expect("(");
-  while (!cursor_.accept(")")) {
-    if (!values_.empty()) cursor_.expect(",");
+  while (!accept_end(cursor_, ")", values_.empty())) {
     const Location at = cursor_.location();
     const std::string name = cursor_.identifier("an input's name");
     check_free(name, at);
@@ -140,8 +140,7 @@ void GraphParser::parse_inputs() {
     Shape shape;
     if (cursor_.peek("[")) {
       cursor_.expect("[");
-      while (!cursor_.accept("]")) {
-        if (!shape.empty()) cursor_.expect(",");
+      while (!accept_end(cursor_, "]", shape.empty())) {
         const Location size_at = cursor_.location();
         shape.push_back(Sym::parse(cursor_));
         if (shape.back().constant() && *shape.back().constant() < 0) {
@@ -185,10 +184,7 @@ Shape GraphParser::parse_sizes() {
     parse_size();
     return sizes;
   }
-  while (!cursor_.accept("]")) {
-    if (!sizes.empty()) cursor_.expect(",");
-    parse_size();
-  }
+  while (!accept_end(cursor_, "]", sizes.empty())) parse_size();
   return sizes;
 }
 
@@ -253,7 +249,7 @@ void GraphParser::parse_operand_or_attribute(Call& call) {
   // In text gelu's two forms are one name with an attribute.
   if (name == "approximate" && (call.op == "gelu" || call.op == "gelu_tanh")) {
     const Location value_at = cursor_.location();
-    const std::string form = cursor_.string_literal("\"none\" or \"tanh\"");
+    const std::string form = cursor_.string_literal("a text in quotes");
     if (form != "none" && form != "tanh") {
       cursor_.fail(value_at,
                    fmt::format("gelu: approximate is \"none\" or \"tanh\", not \"{}\"", form));
@@ -284,6 +280,10 @@ Call GraphParser::parse_call() {
   call.op = cursor_.identifier("an op");
   if (call.op != "split" && call.op != "constant" &&
       (find_op(call.op) == nullptr || find_op(call.op)->op == Op::input)) {
+    if (values_.contains(call.op) && !cursor_.peek("(")) {
+      cursor_.fail(call.location,
+                   fmt::format("'{}' is a value; expected an op, as in exp({})", call.op, call.op));
+    }
     std::string message = fmt::format("unknown op '{}'", call.op);
     const std::string nearest = nearest_op_name(call.op);
     if (!nearest.empty()) message += fmt::format("; did you mean '{}'?", nearest);
@@ -291,8 +291,7 @@ Call GraphParser::parse_call() {
   }
   cursor_.expect("(");
   if (call.op == "constant") return call;
-  for (bool first = true; !cursor_.accept(")"); first = false) {
-    if (!first) cursor_.expect(",");
+  for (bool is_first = true; !accept_end(cursor_, ")", is_first); is_first = false) {
     parse_operand_or_attribute(call);
   }
   require_attributes(call);

@@ -32,8 +32,7 @@ TEST(ErrorTexts, EveryMessageIsTheExpectedOne) {
   EXPECT_GE(files.size(), 40u);
   for (const auto& file : files) {
     // The bare name, so that messages do not depend on where the sources stand.
-    const std::string message =
-        message_of(read_file(file.string()), file.filename().string());
+    const std::string message = message_of(read_file(file.string()), file.filename().string());
     auto expected = file;
     expected.replace_extension(".expected");
     if (std::getenv("INGOT_UPDATE_EXPECTED") != nullptr) write_file(expected.string(), message);

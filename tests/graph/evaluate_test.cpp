@@ -40,15 +40,15 @@ TEST(Evaluate, ElementwiseBroadcasts) {
   EXPECT_EQ(values_of(evaluate_text("x: f32[B, 3], r: f32[3], c: f32[B, 1]",
                                     "t = add(x, r) y = sub(t, c) return y", {x, row, column})),
             (Values{-90, -79, -68, -187, -176, -165}));
-  EXPECT_EQ(values_of(evaluate_text("r: f32[3], c: f32[B, 1]", "y = mul(c, r) return y",
-                                    {row, column})),
-            (Values{1000, 2000, 3000, 2000, 4000, 6000}));
+  EXPECT_EQ(
+      values_of(evaluate_text("r: f32[3], c: f32[B, 1]", "y = mul(c, r) return y", {row, column})),
+      (Values{1000, 2000, 3000, 2000, 4000, 6000}));
 }
 
 TEST(Evaluate, ScalarsAndEmptyTensors) {
-  EXPECT_EQ(values_of(evaluate_text("x: f32[]", "y = mul(x, 3) return y",
-                                    {tensor(DType::f32, {}, {2})})),
-            (Values{6}));
+  EXPECT_EQ(
+      values_of(evaluate_text("x: f32[]", "y = mul(x, 3) return y", {tensor(DType::f32, {}, {2})})),
+      (Values{6}));
   const Tensor empty(DType::f32, {0, 3});
   const Tensor result =
       evaluate_text("x: f32[B, 3]", "t = exp(x) y = transpose(t, perm=[1, 0]) return y", {empty});
@@ -63,8 +63,8 @@ TEST(Evaluate, ScalarsAndEmptyTensors) {
 
 TEST(Evaluate, SelectAndComparisons) {
   const Tensor x = tensor(DType::f32, {4}, {-1, 2, NAN, 4});
-  const Tensor result = evaluate_text(
-      "x: f32[4]", "m = gt(x, 1) y = select(m, x, -7) return y", {x});
+  const Tensor result =
+      evaluate_text("x: f32[4]", "m = gt(x, 1) y = select(m, x, -7) return y", {x});
   EXPECT_EQ(values_of(result), (Values{-7, 2, -7, 4}));
   EXPECT_EQ(values_of(evaluate_text("x: f32[4]", "m = isnan(x) y = not(m) return y", {x})),
             (Values{1, 1, 0, 1}));
@@ -88,9 +88,9 @@ TEST(Evaluate, Movement) {
 
 TEST(Evaluate, ThreeDimensionalTranspose) {
   const Tensor x = counting(DType::i32, {2, 3, 2});
-  EXPECT_EQ(values_of(evaluate_text("x: i32[2, 3, 2]", "y = transpose(x, perm=[2, 0, 1]) return y",
-                                    {x})),
-            (Values{0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11}));
+  EXPECT_EQ(
+      values_of(evaluate_text("x: i32[2, 3, 2]", "y = transpose(x, perm=[2, 0, 1]) return y", {x})),
+      (Values{0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11}));
 }
 
 TEST(Evaluate, GatherAlongEveryDimension) {
@@ -104,12 +104,14 @@ TEST(Evaluate, GatherAlongEveryDimension) {
 }
 
 TEST(Evaluate, IotaCountsAlongItsDimension) {
-  EXPECT_EQ(values_of(evaluate_text("x: f32[B]", "y = iota(shape=[2, B], dim=1, dtype=f32) return y",
-                                    {Tensor(DType::f32, {3})})),
-            (Values{0, 1, 2, 0, 1, 2}));
-  EXPECT_EQ(values_of(evaluate_text("x: f32[B]", "y = iota(shape=[2, B], dim=0, dtype=i32) return y",
-                                    {Tensor(DType::f32, {3})})),
-            (Values{0, 0, 0, 1, 1, 1}));
+  EXPECT_EQ(
+      values_of(evaluate_text("x: f32[B]", "y = iota(shape=[2, B], dim=1, dtype=f32) return y",
+                              {Tensor(DType::f32, {3})})),
+      (Values{0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(
+      values_of(evaluate_text("x: f32[B]", "y = iota(shape=[2, B], dim=0, dtype=i32) return y",
+                              {Tensor(DType::f32, {3})})),
+      (Values{0, 0, 0, 1, 1, 1}));
 }
 
 TEST(Evaluate, ReductionsOverAnyDimensions) {
@@ -138,17 +140,17 @@ TEST(Evaluate, MatmulTransposedAndBatched) {
   const Tensor a = counting(DType::f32, {2, 3});
   const Tensor b = counting(DType::f32, {3, 2});
   const Values expected{10, 13, 28, 40};
-  EXPECT_EQ(values_of(evaluate_text("a: f32[2, 3], b: f32[3, 2]", "y = matmul(a, b) return y",
-                                    {a, b})),
-            expected);
+  EXPECT_EQ(
+      values_of(evaluate_text("a: f32[2, 3], b: f32[3, 2]", "y = matmul(a, b) return y", {a, b})),
+      expected);
   EXPECT_EQ(values_of(evaluate_text("a: f32[2, 3], b: f32[3, 2]",
                                     "u = transpose(a, perm=[1, 0]) v = transpose(b, perm=[1, 0]) "
                                     "y = matmul(u, v, transpose_a=true, transpose_b=true) return y",
                                     {a, b})),
             expected);
-  const Tensor batched = evaluate_text("a: f32[2, 3], b: f32[3, 2]",
-                                       "u = broadcast(b, shape=[4, 3, 2]) y = matmul(a, u) return y",
-                                       {a, b});
+  const Tensor batched =
+      evaluate_text("a: f32[2, 3], b: f32[3, 2]",
+                    "u = broadcast(b, shape=[4, 3, 2]) y = matmul(a, u) return y", {a, b});
   EXPECT_EQ(batched.shape(), (std::vector<int64_t>{4, 2, 2}));
   EXPECT_EQ(batched.get_f64(15), 40);
 }
@@ -189,14 +191,13 @@ TEST(Evaluate, ConvolutionWithStridePadDilationAndGroups) {
 
 TEST(Evaluate, WideComputesEverythingInF64) {
   const Tensor x = tensor(DType::bf16, {1}, {1.0078125});
-  const Tensor result =
-      evaluate_text("x: bf16[1]", "t = mul(x, x) y = cast(t, dtype=f16) return y", {x},
-                    Precision::wide);
+  const Tensor result = evaluate_text("x: bf16[1]", "t = mul(x, x) y = cast(t, dtype=f16) return y",
+                                      {x}, Precision::wide);
   EXPECT_EQ(result.dtype(), DType::f64);
   EXPECT_EQ(result.get_f64(0), 1.0078125 * 1.0078125);
   // Integers and bool stay what they are.
-  const Tensor n = evaluate_text("x: bf16[1]", "y = cast(x, dtype=i32) return y", {x},
-                                 Precision::wide);
+  const Tensor n =
+      evaluate_text("x: bf16[1]", "y = cast(x, dtype=i32) return y", {x}, Precision::wide);
   EXPECT_EQ(n.dtype(), DType::i32);
 }
 
@@ -209,10 +210,10 @@ TEST(Evaluate, InputsAreChecked) {
 
 TEST(Evaluate, AConvolutionOfMagikasSizeTakesSeconds) {
   const auto start = std::chrono::steady_clock::now();
-  const Tensor y = evaluate_text("x: f32[1, 256, 512], w: f32[512, 256, 5]",
-                                 "y = conv(x, w) return y",
-                                 {random_tensor(DType::f32, {1, 256, 512}, 1, 1, 0, 0),
-                                  random_tensor(DType::f32, {512, 256, 5}, 2, 1, 0, 0)});
+  const Tensor y =
+      evaluate_text("x: f32[1, 256, 512], w: f32[512, 256, 5]", "y = conv(x, w) return y",
+                    {random_tensor(DType::f32, {1, 256, 512}, 1, 1, 0, 0),
+                     random_tensor(DType::f32, {512, 256, 5}, 2, 1, 0, 0)});
   EXPECT_EQ(y.shape(), (std::vector<int64_t>{1, 512, 508}));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   // 0.3 G multiply-adds; the margin is for sanitizers and busy machines.

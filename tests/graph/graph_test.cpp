@@ -84,8 +84,7 @@ TEST(Builder, SizesThatCannotBeEqualAreAnError) {
   GraphBuilder builder("g");
   const Sym b = Sym::var("B"), c = Sym::var("C");
   builder.input("x", DType::f32, {b, c});
-  EXPECT_EQ(error_of([&] { builder.require_equal(b, b + Sym(1)); }),
-            "sizes B and B + 1 differ");
+  EXPECT_EQ(error_of([&] { builder.require_equal(b, b + Sym(1)); }), "sizes B and B + 1 differ");
   EXPECT_EQ(error_of([&] { builder.require_equal(b * Sym(2), Sym(7)); }),
             "sizes 2*B and 7 have to be equal, but neither follows from the other");
   builder.require_equal(b * Sym(2), Sym(8));
@@ -96,7 +95,8 @@ TEST(Builder, SizesOfNoInputAreAnError) {
   GraphBuilder builder("g");
   const NodeId x = builder.input("x", DType::f32, {1});
   builder.output(builder.add(Op::broadcast, {x}, {{"shape", Shape{Sym::var("Q")}}}));
-  EXPECT_EQ(error_of([&] { builder.take(); }), "broadcast: shape: size Q is not a size of any input");
+  EXPECT_EQ(error_of([&] { builder.take(); }),
+            "broadcast: shape: size Q is not a size of any input");
 }
 
 TEST(Builder, ErrorsCarryTheLocation) {
@@ -173,7 +173,9 @@ TEST(BindSizes, NamesFollowFromTheInputs) {
 TEST(BindSizes, ExpressionsAreSolvedAndChecked) {
   EXPECT_EQ(bind("x: f32[2*B + 1]", {{7}}), (Bindings{{"B", 3}}));
   EXPECT_EQ(bind("x: f32[B + C], y: f32[C]", {{7}, {3}}), (Bindings{{"B", 4}, {"C", 3}}));
-  EXPECT_EQ(error_of([] { bind("x: f32[2*B], y: f32[B]", {{7}, {3}}); }),
+  EXPECT_EQ(error_of([] {
+              bind("x: f32[2*B], y: f32[B]", {{7}, {3}});
+            }),
             "x: expected [2*B], got [7]: 2*B is 6 by the other sizes");
   EXPECT_EQ(error_of([] { bind("x: f32[2*B]", {{7}}); }),
             "x: expected [2*B], got [7]: B does not follow from the inputs' shapes");
@@ -183,13 +185,17 @@ TEST(BindSizes, ErrorsNameInputExpectedAndGiven) {
   EXPECT_EQ(error_of([] { bind("x: f32[B, 8]", {{4, 9}}); }), "x: expected [B, 8], got [4, 9]");
   EXPECT_EQ(error_of([] { bind("x: f32[B, 8]", {{4}}); }), "x: expected [B, 8], got [4]");
   EXPECT_EQ(error_of([] { bind("x: f32[B, 8]", {}); }), "g: expected 1 inputs, got 0");
-  EXPECT_EQ(error_of([] { bind("x: f32[B], y: f32[B]", {{4}, {5}}); }),
+  EXPECT_EQ(error_of([] {
+              bind("x: f32[B], y: f32[B]", {{4}, {5}});
+            }),
             "y: expected [B], got [5]: B is 4 by the other sizes");
 }
 
 TEST(BindSizes, AByteCountBeyond64BitsIsAnError) {
   const int64_t large = int64_t{1} << 40;
-  EXPECT_EQ(error_of([&] { bind("x: f32[B, C]", {{large, large}}); }),
+  EXPECT_EQ(error_of([&] {
+              bind("x: f32[B, C]", {{large, large}});
+            }),
             "x: f32[1099511627776, 1099511627776] takes more bytes than 64 bits can count");
 }
 

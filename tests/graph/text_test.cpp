@@ -15,7 +15,8 @@ Graph parse(std::string_view text) { return parse_graph(text, "<text>"); }
 
 std::string body(const std::string& statements) {
   return fmt::format(
-      "graph g(x: f32[B, 8], y: f32[B, 8], m: bool[B, 8], i: i64[B], u: u8[4], h: bf16[8]) {{\n{}}}\n",
+      "graph g(x: f32[B, 8], y: f32[B, 8], m: bool[B, 8], i: i64[B], u: u8[4], h: bf16[8]) "
+      "{{\n{}}}\n",
       statements);
 }
 
@@ -38,7 +39,8 @@ TEST(Text, PrintGivesTheCanonicalForm) {
   expect_canonical("  a = clip(x, max=6, min=0)\n  return a\n");
   expect_canonical("  a = gather(x, i, dim=0, out_of_range=\"zero\")\n  return a\n");
   expect_canonical("  a = constant(f32[2, 4], [0, 1, 2, 3, 4, 5, 6, 7])\n  return a\n");
-  expect_canonical("  a = constant(i64, [-9223372036854775808, 9223372036854775807])\n  return a\n");
+  expect_canonical(
+      "  a = constant(i64, [-9223372036854775808, 9223372036854775807])\n  return a\n");
   expect_canonical("  a = constant(bool, [true, false])\n  return a\n");
   expect_canonical("  a = constant(f32, [nan, -0, inf, 1e-45])\n  return a\n");
   expect_canonical("  a = constant(f64, 0.1)\n  return a\n");
@@ -54,8 +56,9 @@ TEST(Text, OddNamesAreQuoted) {
 }
 
 TEST(Text, NumbersTakeTheOtherOperandsType) {
-  const Graph graph = parse(body("a = add(h, 0.1) b = add(u, 255) c = and(m, true) "
-                                 "d = select(m, 1, x) e = add(x, 0.1) f = add(i, 7) return a"));
+  const Graph graph =
+      parse(body("a = add(h, 0.1) b = add(u, 255) c = and(m, true) "
+                 "d = select(m, 1, x) e = add(x, 0.1) f = add(i, 7) return a"));
   std::vector<DType> dtypes;
   for (const Node& node : graph.nodes) {
     if (node.op == Op::constant) dtypes.push_back(node.type.dtype);
@@ -114,8 +117,8 @@ TEST(Text, EveryLengthOfBase64ReadsBack) {
     for (int64_t i = 0; i < n; ++i) value.set_i64(i, 251 * i + 3);
     builder.output(builder.constant(value, "w"));
     const Graph graph = parse(print(builder.take()));
-    EXPECT_EQ(std::memcmp(graph[graph.outputs[0]].data->data(), value.data(),
-                          static_cast<size_t>(n)), 0);
+    EXPECT_EQ(
+        std::memcmp(graph[graph.outputs[0]].data->data(), value.data(), static_cast<size_t>(n)), 0);
   }
 }
 
@@ -147,10 +150,10 @@ TEST(Text, EveryExampleReadsAndPrintsBack) {
 
 // Anything but a graph is an Error{input}: every prefix, and every single byte changed.
 TEST(Text, DamagedTextIsAnErrorNeverACrash) {
-  const std::string text =
-      body("a, b = split(x, dim=1, sizes=[4, 4]) c = constant(f32[2], base64=\"AACAPwAAAEA=\")\n"
-           "d = gelu(a, approximate=\"tanh\") e = pad(d, low=[0, B/2], high=[0, 1], value=-1e3)\n"
-           "return e, z=`d`\n");
+  const std::string text = body(
+      "a, b = split(x, dim=1, sizes=[4, 4]) c = constant(f32[2], base64=\"AACAPwAAAEA=\")\n"
+      "d = gelu(a, approximate=\"tanh\") e = pad(d, low=[0, B/2], high=[0, 1], value=-1e3)\n"
+      "return e, z=`d`\n");
   parse(text);
   const auto try_parse = [](const std::string& damaged) {
     try {

@@ -12,7 +12,8 @@
 
 namespace ingot::testing {
 
-inline Tensor tensor(DType dtype, std::vector<int64_t> shape, std::initializer_list<double> values) {
+inline Tensor tensor(DType dtype, std::vector<int64_t> shape,
+                     std::initializer_list<double> values) {
   Tensor result(dtype, std::move(shape));
   int64_t i = 0;
   for (const double value : values) {

@@ -42,7 +42,8 @@ def complaint(path, bracket, name):
     if not ours or name.endswith(".pb.h"):
         return None
     if top != "src":
-        return None if target == "ingot" else f"{top} may include <ingot/...> only"
+        own = (path.parent / name).exists()
+        return None if own or target == "ingot" else f"{top} may include <ingot/...> only"
     allowed = MAY_SEE.get("/".join(rest), MAY_SEE.get(folder, "")).split()
     if target in (*allowed, folder) or name in allowed:
         return None

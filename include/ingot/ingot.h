@@ -56,6 +56,7 @@ struct Options {
   std::string cache_dir;                          // empty: INGOT_CACHE_DIR, else the user's cache
   std::string plan_file;                          // an edited plan to use instead of ours
   std::map<std::string, std::string> kernel_files;  // kernel name → edited source
+  bool plan_only = false;                         // for explain and the texts: compiles no kernel
 };
 
 class Compiled;
@@ -148,8 +149,8 @@ class Compiled {
   std::string lower_text() const;   // all kernels as loop IR
   struct Source {
     std::string name;      // kernel name
-    std::string language;  // "c++"
-    std::string text;      // as compiled, can be edited and given back
+    std::string language;  // "c++"; empty for a device that is only planned for
+    std::string text;      // compiles alone, can be edited and given back (Options::kernel_files)
     std::string resources_json;
   };
   std::vector<Source> sources() const;

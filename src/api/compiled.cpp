@@ -7,6 +7,7 @@
 #include "api/environment.h"
 #include "api/state.h"
 #include "base/text.h"
+#include "report/resources.h"
 
 namespace ingot {
 namespace {
@@ -29,18 +30,6 @@ std::vector<Tensor> random_inputs(const Graph& graph, const Bindings& sizes) {
     inputs.push_back(random_input(graph, i, sizes, 0, 1.0));
   }
   return inputs;
-}
-
-Json explained(const Graph& graph, const DeviceModel& device, const Options& options,
-               const Bindings& sizes, const Pipeline& fused, const Pipeline& separate,
-               bool measure) {
-  ExplainInput input{graph, fused.plan, separate.plan, fused.loops, device, sizes, std::nullopt};
-  if (measure) {
-    input.measured = measure_times(*separate.executable, *fused.executable,
-                                   random_inputs(graph, sizes),
-                                   bench_settings(options, device, {}));
-  }
-  return explain_json(input, environment_of(options));
 }
 
 }  // namespace
@@ -80,12 +69,17 @@ std::vector<std::vector<int64_t>> Compiled::output_shapes(const std::vector<Tens
 }
 
 std::string Compiled::explain_json(bool measure) const {
+  const Bindings sizes = state_->report_sizes();
+  const Pipeline& fused = *state_->main;
+  const Plan separate = state_->separate_plan();
+  ExplainInput input{state_->graph, fused.plan, separate, fused.loops, state_->device, sizes, {}};
   if (measure) {
-    state_->executable();  // says why nothing can be measured
+    const Executable& executable = state_->executable();
+    input.measured = measure_times(*state_->with_fusion(FusionMode::off)->executable, executable,
+                                   random_inputs(state_->graph, sizes),
+                                   bench_settings(state_->options, state_->device, {}));
   }
-  return explained(state_->graph, state_->device, state_->options, state_->report_sizes(),
-                   *state_->main, *state_->with_fusion(FusionMode::off), measure)
-      .dump(2);
+  return ingot::explain_json(input, environment_of(state_->options)).dump(2);
 }
 
 std::string Compiled::explain(bool measure) const {
@@ -149,21 +143,28 @@ std::string Compiled::lower_text() const {
 }
 
 std::vector<Compiled::Source> Compiled::sources() const {
+  const Pipeline& pipeline = *state_->main;
+  const Bindings sizes = state_->report_sizes();
   std::vector<Source> sources;
-  for (const std::vector<KernelSource>& kernels : state_->main->sources) {
-    for (const KernelSource& kernel : kernels) {
+  for (size_t g = 0; g < pipeline.loops.size(); ++g) {
+    for (size_t v = 0; v < pipeline.loops[g].size(); ++v) {
+      const loop::Kernel& kernel = pipeline.loops[g][v];
       const bool known = std::any_of(sources.begin(), sources.end(), [&](const Source& source) {
         return source.name == kernel.name;
       });
       if (known) {
         continue;
       }
-      const Json resources = {{"name", kernel.name},
-                              {"source", "compiler"},
-                              {"text_bytes", kernel.text.size()},
-                              {"phases", kernel.phases.size()},
-                              {"scratch_bytes", kernel.scratch_bytes.text()}};
-      sources.push_back({kernel.name, "c++", standalone_text(kernel), resources.dump(2)});
+      Json resources = resources_json(kernel, state_->device, sizes);
+      Source source{kernel.name, "", "", ""};
+      if (!pipeline.sources.empty()) {
+        const KernelSource& text = pipeline.sources[g][v];
+        resources["scratch_bytes"] = text.scratch_bytes.text();
+        source.language = "c++";
+        source.text = standalone_text(text);
+      }
+      source.resources_json = resources.dump(2);
+      sources.push_back(std::move(source));
     }
   }
   return sources;

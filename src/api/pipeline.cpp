@@ -124,6 +124,9 @@ std::vector<LoadedGroup> load_kernels(const Pipeline& pipeline, const UnitList& 
 void compile_kernels(const Graph& graph, Pipeline& pipeline, const PipelineOptions& options) {
   const std::map<std::string, KernelPlace> places = emit_kernels(pipeline);
   require_known_kernels(options.kernel_files, places);
+  if (options.plan_only) {
+    return;
+  }
   // As many units as cores, not as threads: the number of threads must not change what is cached.
   const UnitList list =
       make_units(pipeline, places, options, static_cast<size_t>(available_cores()));

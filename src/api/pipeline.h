@@ -22,7 +22,7 @@ struct CompiledUnits {
 struct Pipeline {
   Plan plan;
   LoweredGroups loops;
-  std::vector<std::vector<KernelSource>> sources;     // like `loops`; empty where nothing runs
+  std::vector<std::vector<KernelSource>> sources;     // like `loops`; empty but for the CPU
   std::shared_ptr<const Executable> executable;       // null where nothing runs
   CompiledUnits compiled;
 };
@@ -32,6 +32,7 @@ struct PipelineOptions {
   std::map<std::string, std::string> kernel_files;  // kernel name → path of its source
   std::string cache_dir;
   int threads = 1;
+  bool plan_only = false;  // plan, loops and sources, nothing compiled
 };
 
 // `graph` is the graph after run_graph_passes. On a device that is not the CPU: plan and loops only.

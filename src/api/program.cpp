@@ -101,7 +101,7 @@ const OpInfo& require_op(std::string_view name) {
     throw Error(ErrorKind::input, fmt::format("no op is named '{}'; did you mean '{}'?", name,
                                               nearest_op_name(name)));
   }
-  if (info->category == Category::creation && info->max_operands == 0 && info->attrs.empty()) {
+  if (info->op == Op::input || info->op == Op::constant) {
     throw Error(ErrorKind::input,
                 fmt::format("'{}' is no op to call: use Program::{}", name, name));
   }
@@ -159,6 +159,16 @@ Value Program::literal(DType dtype, double value) {
 Value Program::op(std::string_view name, std::vector<Value> operands, Attributes attributes,
                   std::string result_name) {
   GraphBuilder& builder = require_builder(state_->builder);
+  // As in text: gelu's two forms are one name with an attribute.
+  if (const auto form = attributes.find("approximate");
+      name == "gelu" && form != attributes.end()) {
+    if (form->second == Attribute(std::string("tanh"))) {
+      name = "gelu_tanh";
+    } else if (form->second != Attribute(std::string("none"))) {
+      throw Error(ErrorKind::input, "gelu: approximate is \"none\" or \"tanh\"");
+    }
+    attributes.erase(form);
+  }
   const OpInfo& info = require_op(name);
   std::vector<NodeId> ids;
   for (const Value operand : operands) {

@@ -99,7 +99,8 @@ Compiled::State::State(Graph program, const Options& given)
 }
 
 PipelineOptions Compiled::State::pipeline_options() const {
-  return {options.plan_file, options.kernel_files, options.cache_dir, options.threads};
+  return {options.plan_file, options.kernel_files, options.cache_dir, options.threads,
+          options.plan_only};
 }
 
 std::shared_ptr<const Pipeline> Compiled::State::with_fusion(FusionMode mode) const {
@@ -119,7 +120,16 @@ std::shared_ptr<const Pipeline> Compiled::State::with_fusion(FusionMode mode) co
   return other;
 }
 
+Plan Compiled::State::separate_plan() const {
+  PlanOptions separate = planning;
+  separate.fusion = FusionMode::off;
+  return make_plan(graph, device, separate);
+}
+
 const Executable& Compiled::State::executable() const {
+  if (options.plan_only) {
+    throw Error(ErrorKind::input, "the program was compiled with plan_only: it cannot run");
+  }
   if (main->executable == nullptr) {
     throw Error(ErrorKind::input, fmt::format("device {} is a model: nothing runs on it; explain, "
                                               "plan, print and lower do", device.name));

@@ -12,4 +12,7 @@ namespace ingot {
 Graph import_onnx(const std::string& path);
 Graph import_onnx_bytes(std::string_view bytes, const std::string& path);
 
+// A file that holds one TensorProto (.pb). Error{input}: not one; Error{unsupported}: its dtype.
+Tensor import_onnx_tensor(const std::string& path);
+
 }  // namespace ingot

@@ -61,6 +61,9 @@ struct FileModel {
 // read from files beside `path`.
 FileModel read_model(std::string_view bytes, const std::string& path);
 
+// A file that holds one TensorProto.
+FileTensor read_tensor_file(std::string_view bytes, const std::string& path);
+
 // The element type of ONNX's number for it, e.g. 1 = FLOAT; nullopt if ingot has none like it.
 std::optional<DType> dtype_of(int64_t onnx_type);
 std::string type_name_of(int64_t onnx_type);

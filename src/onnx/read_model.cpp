@@ -234,6 +234,16 @@ FileModel read_model(std::string_view bytes, const std::string& path) {
   return out;
 }
 
+FileTensor read_tensor_file(std::string_view bytes, const std::string& path) {
+  if (bytes.size() > INT_MAX) fail(path, "an ONNX tensor file has at most 2 GiB");
+  onnx::TensorProto proto;
+  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
+      proto.data_type() == onnx::TensorProto::UNDEFINED) {
+    fail(path, "not an ONNX tensor file, or a truncated one");
+  }
+  return read_tensor(proto, path);
+}
+
 std::optional<DType> dtype_of(int64_t onnx_type) {
   switch (onnx_type) {
     case onnx::TensorProto::BOOL: return DType::boolean;

@@ -85,39 +85,6 @@ Json variants_json(const Group& group) {
   return variants;
 }
 
-Json no_resources() {
-  Json resources;
-  for (const char* key : {"registers", "spill_store_bytes", "spill_load_bytes", "bytes_spill_upper",
-                          "stack_bytes", "shared_bytes", "threads_per_block", "blocks_per_sm",
-                          "blocks_by", "occupancy", "occupancy_limit"}) {
-    resources[key] = nullptr;
-  }
-  resources["source"] = "compiler";
-  return resources;
-}
-
-Json gpu_resources(const ResourceEstimate& estimate) {
-  const bool spills = estimate.spilled_registers > 0;
-  const Json spill = spills ? Json(estimate.spilled_registers * 4) : Json(0);
-  const Occupancy& blocks = estimate.occupancy;
-  return {{"registers", estimate.registers},
-          {"spill_store_bytes", spill},
-          {"spill_load_bytes", spill},
-          {"bytes_spill_upper", spills ? Json(nullptr) : Json(0)},
-          {"stack_bytes", spill},
-          {"shared_bytes", estimate.shared_bytes},
-          {"threads_per_block", estimate.threads_per_block},
-          {"blocks_per_sm", blocks.blocks},
-          {"blocks_by",
-           {{"registers", blocks.blocks_by_registers},
-            {"shared", blocks.blocks_by_shared},
-            {"threads", blocks.blocks_by_threads},
-            {"blocks", blocks.blocks_by_blocks}}},
-          {"occupancy", blocks.occupancy},
-          {"occupancy_limit", blocks.limit},
-          {"source", "estimate"}};
-}
-
 // A fused edge's saving belongs to the group that computes the consumer.
 std::vector<int64_t> savings_by_group(const ExplainInput& input) {
   std::vector<int64_t> saved(input.plan.groups.size(), 0);
@@ -171,10 +138,10 @@ Json group_json(const ExplainInput& input, size_t position, int64_t saved) {
           {"schedule", group.schedules.empty() ? Json(nullptr) : Json(group.schedules[variant].name)},
           {"variants", variants_json(group)},
           {"batch_invariant", group.batch_invariant},
-          {"resources", input.device.gpu && !input.kernels[position].empty()
-                            ? gpu_resources(estimate_resources(input.kernels[position][variant],
-                                                               input.device, input.sizes))
-                            : no_resources()},
+          {"resources", input.kernels[position].empty()
+                            ? Json(nullptr)
+                            : resources_json(input.kernels[position][variant], input.device,
+                                             input.sizes)},
           {"predicted_us", predicted.us},
           {"measured_us", measured},
           {"percent_of_ceiling", percent}};

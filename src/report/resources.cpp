@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+
+#include <nlohmann/json.hpp>
 
 namespace ingot {
 namespace {
@@ -98,6 +99,39 @@ int most_live(const loop::Phase& phase) {
   return most;
 }
 
+ReportJson no_resources() {
+  ReportJson resources;
+  for (const char* key : {"registers", "spill_store_bytes", "spill_load_bytes", "bytes_spill_upper",
+                          "stack_bytes", "shared_bytes", "threads_per_block", "blocks_per_sm",
+                          "blocks_by", "occupancy", "occupancy_limit"}) {
+    resources[key] = nullptr;
+  }
+  resources["source"] = "compiler";
+  return resources;
+}
+
+ReportJson gpu_resources(const ResourceEstimate& estimate) {
+  const bool spills = estimate.spilled_registers > 0;
+  const ReportJson spill = spills ? ReportJson(estimate.spilled_registers * 4) : ReportJson(0);
+  const Occupancy& blocks = estimate.occupancy;
+  return {{"registers", estimate.registers},
+          {"spill_store_bytes", spill},
+          {"spill_load_bytes", spill},
+          {"bytes_spill_upper", spills ? ReportJson(nullptr) : ReportJson(0)},
+          {"stack_bytes", spill},
+          {"shared_bytes", estimate.shared_bytes},
+          {"threads_per_block", estimate.threads_per_block},
+          {"blocks_per_sm", blocks.blocks},
+          {"blocks_by",
+           {{"registers", blocks.blocks_by_registers},
+            {"shared", blocks.blocks_by_shared},
+            {"threads", blocks.blocks_by_threads},
+            {"blocks", blocks.blocks_by_blocks}}},
+          {"occupancy", blocks.occupancy},
+          {"occupancy_limit", blocks.limit},
+          {"source", "estimate"}};
+}
+
 }  // namespace
 
 ResourceEstimate estimate_resources(const loop::Kernel& kernel, const DeviceModel& device,
@@ -124,6 +158,11 @@ ResourceEstimate estimate_resources(const loop::Kernel& kernel, const DeviceMode
       occupancy(device, threads_per_block, estimate.registers,
                 static_cast<int>(std::min<int64_t>(estimate.shared_bytes, device.shared_per_block)));
   return estimate;
+}
+
+ReportJson resources_json(const loop::Kernel& kernel, const DeviceModel& device,
+                          const Bindings& sizes) {
+  return device.gpu ? gpu_resources(estimate_resources(kernel, device, sizes)) : no_resources();
 }
 
 }  // namespace ingot

@@ -3,6 +3,7 @@
 
 #include "loop/loop.h"
 #include "plan/device_model.h"
+#include "report/report.h"
 
 namespace ingot {
 
@@ -16,5 +17,9 @@ struct ResourceEstimate {
 
 ResourceEstimate estimate_resources(const loop::Kernel& kernel, const DeviceModel& device,
                                     const Bindings& sizes);
+
+// The object `resources` of interface.md; what only a GPU has is null on the CPU.
+ReportJson resources_json(const loop::Kernel& kernel, const DeviceModel& device,
+                          const Bindings& sizes);
 
 }  // namespace ingot

@@ -1,0 +1,26 @@
+// What was given on the command line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ingot::cli {
+
+struct Arguments {
+  std::string command;       // "explain", "run", …
+  std::string command_line;  // as typed, for a reproducer
+  std::string file;
+  std::string device = "cpu", numerics = "exact", fusion = "auto";
+  std::vector<std::string> dims, inputs, kernels;  // NAME=VALUE each
+  std::string out, plan, cache;
+  std::optional<double> rtol, atol;
+  int threads = 0;
+  int repeats = 0;
+  bool json = false, verbose = false;
+  bool measure = false, no_measure = false;  // explain; devices
+  bool markdown = false, header = false;     // ops
+  std::string cache_action;                  // stats, verify, clear
+};
+
+}  // namespace ingot::cli

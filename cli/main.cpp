@@ -1,0 +1,221 @@
+// The program `ingot`: options, dispatch, exit codes.
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <functional>
+#include <new>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <ingot/ingot.h>
+
+#include "commands.h"
+#include "session.h"
+
+namespace ingot::cli {
+namespace {
+
+enum ExitCode { done = 0, mismatch = 1, wrong_input = 2, unsupported = 3, internal_error = 4 };
+
+using Command = int (*)(const Arguments&);
+
+// What a subcommand takes beside FILE and the options of all.
+enum Takes : unsigned { nothing = 0, data = 1, bounds = 2, folder = 4, edits = 8 };
+
+struct Subcommand {
+  const char* name;
+  const char* what;
+  Command command;
+  unsigned takes;
+};
+
+constexpr Subcommand program_commands[] = {
+    {"explain", "what is fused, why, why not, bytes, resources, time", explain, data | edits},
+    {"run", "compile and run; writes or summarises outputs", run, data | folder | edits},
+    {"check", "run fused, separate and reference and compare; exit code 1 on a mismatch", check,
+     data | bounds | edits},
+    {"bench", "separate against fused in one run", bench, data | edits},
+    {"emit", "generated sources and their resource reports", emit, folder | edits},
+    {"print", "the graph as text; parses back", print, nothing},
+    {"plan", "the plan as text; parses back", plan, edits},
+    {"lower", "the kernels' loops as text; parses back", lower, edits},
+};
+
+void add_program_options(CLI::App& app, const Subcommand& subcommand, Arguments& arguments) {
+  app.add_option("FILE", arguments.file, ".ingot text or .onnx")->required();
+  app.add_option("--device", arguments.device,
+                 "cpu, or a device model to plan for (`ingot devices` lists them); default cpu");
+  app.add_option("--numerics", arguments.numerics, "exact, wide or fast; default exact");
+  app.add_option("--fusion", arguments.fusion,
+                 "auto: where it pays; off: one kernel per op; all: whatever is legal");
+  app.add_option("--dim", arguments.dims, "NAME=N or INPUT[i]=N: a named dimension's size")
+      ->allow_extra_args(false);
+  app.add_option("--input", arguments.inputs,
+                 "NAME=SPEC: a .npy or .pb file, random[:SEED[:SCALE]], zeros, ones or iota")
+      ->allow_extra_args(false);
+  app.add_option("--threads", arguments.threads, "default: INGOT_NUM_THREADS, else all cores")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--cache", arguments.cache,
+                 "folder of compiled kernels; default: INGOT_CACHE_DIR, else the user's cache");
+  app.add_flag("--json", arguments.json, "one JSON object on stdout and nothing else");
+  app.add_flag("-v", arguments.verbose, "say on stderr what is compiled");
+  if ((subcommand.takes & edits) != 0) {
+    app.add_option("--plan", arguments.plan, "an edited plan to use (`ingot plan` prints one)");
+    app.add_option("--kernel", arguments.kernels,
+                   "NAME=FILE: an edited kernel source to use (`ingot emit` writes them)")
+        ->allow_extra_args(false);
+  }
+  if ((subcommand.takes & folder) != 0) {
+    app.add_option("--out", arguments.out, "folder to write to");
+  }
+  if ((subcommand.takes & bounds) != 0) {
+    app.add_option("--rtol", arguments.rtol, "relative bound instead of the contract's");
+    app.add_option("--atol", arguments.atol, "absolute bound instead of the contract's");
+  }
+}
+
+void add_special_options(CLI::App& app, const std::string& name, Arguments& arguments) {
+  if (name == "explain") {
+    app.add_flag("--measure", arguments.measure, "measure the times on random data");
+  }
+  if (name == "bench") {
+    app.add_option("--repeats", arguments.repeats, "default: about two seconds' worth, at least 7")
+        ->check(CLI::PositiveNumber);
+  }
+}
+
+void add_table_commands(CLI::App& app, Arguments& arguments, Command& command) {
+  CLI::App* const table = app.add_subcommand("ops", "the op table");
+  table->add_flag("--json", arguments.json, "as JSON");
+  table->add_flag("--markdown", arguments.markdown, "as docs/ops.md");
+  table->add_flag("--header", arguments.header, "as include/ingot/ops.h");
+  table->callback([&command] { command = ops; });
+
+  CLI::App* const found =
+      app.add_subcommand("devices", "devices found, measured ceilings, known device models");
+  found->add_flag("--json", arguments.json, "as JSON");
+  found->add_flag("--no-measure", arguments.no_measure, "do not measure the ceilings");
+  found->callback([&command] { command = devices; });
+
+  CLI::App* const kernels = app.add_subcommand("cache", "the kernel cache");
+  kernels->require_subcommand(1);
+  const std::pair<const char*, const char*> actions[] = {
+      {"stats", "number and size of its entries"},
+      {"verify", "reads every entry, removes damaged ones"},
+      {"clear", "removes every entry"}};
+  for (const auto& [name, what] : actions) {
+    CLI::App* const action = kernels->add_subcommand(name, what);
+    action->add_option("--cache", arguments.cache, "its folder");
+    action->add_flag("--json", arguments.json, "as JSON");
+    action->callback([&command, &arguments, word = std::string(name)] {
+      command = cache;
+      arguments.cache_action = word;
+    });
+  }
+}
+
+// A word of the command line that a shell reads back as it is.
+std::string shell_word(const std::string& word) {
+  const bool plain = !word.empty() && word.find_first_not_of(
+                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789_-./=:,+") == std::string::npos;
+  if (plain) {
+    return word;
+  }
+  std::string quoted = "'";
+  for (const char c : word) {
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return quoted + "'";
+}
+
+// A file that holds all that is needed to see an internal error again; a program as text where it
+// can be read.
+void write_reproducer(const Arguments& arguments, const std::string& message) {
+  std::string text = fmt::format("# {}\n# {}\n", version_text(), arguments.command_line);
+  for (size_t at = 0; at < message.size();) {
+    const size_t end = std::min(message.find('\n', at), message.size());
+    text += "# " + message.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  try {
+    text += Program::load(arguments.file).print();
+  } catch (const std::exception&) {
+    text += "# the program could not be read\n";
+  }
+  const std::string name = fmt::format("ingot-reproducer-{}.ingot", getpid());
+  for (const std::string& path : {name, "/tmp/" + name}) {
+    try {
+      write_whole_file(path, text);
+      fmt::print(stderr, "note: a fault of ingot, not of yours: {} reproduces it\n", path);
+      return;
+    } catch (const Error&) {
+      continue;  // the next folder
+    }
+  }
+}
+
+void report(const std::string& message) {
+  fmt::print(stderr, "{}{}", message, message.ends_with('\n') ? "" : "\n");
+}
+
+int run_command(Command command, const Arguments& arguments) {
+  try {
+    const int code = command(arguments);
+    if (std::fflush(stdout) != 0) {
+      report("error: cannot write to stdout");
+      return wrong_input;
+    }
+    return code;
+  } catch (const Error& error) {
+    report(error.rendered());
+    if (error.kind() == ErrorKind::internal) {
+      write_reproducer(arguments, error.rendered());
+      return internal_error;
+    }
+    return error.kind() == ErrorKind::unsupported ? unsupported : wrong_input;
+  } catch (const std::bad_alloc&) {
+    report("error: out of memory");
+    return wrong_input;
+  } catch (const std::exception& error) {
+    report(fmt::format("error: internal: {}", error.what()));
+    write_reproducer(arguments, error.what());
+    return internal_error;
+  }
+}
+
+int main_of(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 0; i < argc; ++i) {
+    arguments.command_line += (i == 0 ? "" : " ") + shell_word(argv[i]);
+  }
+  Command command = nullptr;
+  CLI::App app("Fuses the ops of a tensor program into kernels, and shows the evidence.", "ingot");
+  app.set_version_flag("--version", version_text());
+  app.require_subcommand(1);
+  app.set_help_all_flag("--help-all", "the help of every subcommand");
+  for (const Subcommand& subcommand : program_commands) {
+    CLI::App* const sub = app.add_subcommand(subcommand.name, subcommand.what);
+    sub->set_version_flag("--version", version_text());
+    add_program_options(*sub, subcommand, arguments);
+    add_special_options(*sub, subcommand.name, arguments);
+    sub->callback([&command, &arguments, &subcommand] {
+      command = subcommand.command;
+      arguments.command = subcommand.name;
+    });
+  }
+  add_table_commands(app, arguments, command);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // CLI11 has codes of its own; here a wrong call is 2.
+    return app.exit(error) == 0 ? done : wrong_input;
+  }
+  return run_command(command, arguments);
+}
+
+}  // namespace
+}  // namespace ingot::cli
+
+int main(int argc, char** argv) { return ingot::cli::main_of(argc, argv); }

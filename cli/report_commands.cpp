@@ -1,0 +1,49 @@
+// explain, check, bench: the reports.
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "session.h"
+
+namespace ingot::cli {
+
+int explain(const Arguments& arguments) {
+  Session session = open_session(arguments);
+  session.options.sizes = complete_sizes(session);
+  const Compiled compiled = arguments.measure ? compile(session, arguments) : plan_only(session);
+  fmt::print("{}\n", arguments.json ? compiled.explain_json(arguments.measure)
+                                    : compiled.explain(arguments.measure));
+  return 0;
+}
+
+int check(const Arguments& arguments) {
+  Session session = open_session(arguments);
+  session.options.sizes = complete_sizes(session);
+  const Compiled compiled = compile(session, arguments);
+  CheckResult result;
+  {
+    ProgressLine progress;
+    result = compiled.check(make_inputs(session, session.options.sizes),
+                            {arguments.rtol, arguments.atol, progress.callback()});
+  }
+  fmt::print("{}\n", arguments.json ? result.report_json : result.report_text);
+  return result.passed ? 0 : 1;
+}
+
+int bench(const Arguments& arguments) {
+  Session session = open_session(arguments);
+  session.options.sizes = complete_sizes(session);
+  const Compiled compiled = compile(session, arguments);
+  std::string json;
+  {
+    ProgressLine progress;
+    json = compiled.bench_json(make_inputs(session, session.options.sizes),
+                               {arguments.repeats, progress.callback()});
+  }
+  fmt::print("{}\n", arguments.json ? json : Compiled::bench_text(json));
+  return 0;
+}
+
+}  // namespace ingot::cli

@@ -1,0 +1,48 @@
+// ops, devices, cache: what needs no program.
+
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <ingot/ingot.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+
+namespace ingot::cli {
+
+int ops(const Arguments& arguments) {
+  fmt::print("{}", arguments.json       ? ops_json() + "\n"
+                   : arguments.markdown ? ops_markdown()
+                   : arguments.header   ? ops_header()
+                                        : ops_text());
+  return 0;
+}
+
+int devices(const Arguments& arguments) {
+  const bool measure = !arguments.no_measure;
+  fmt::print("{}", arguments.json ? devices_json(measure) + "\n" : devices_text(measure));
+  return 0;
+}
+
+int cache(const Arguments& arguments) {
+  const CacheSummary summary = arguments.cache_action == "verify" ? cache_verify(arguments.cache)
+                               : arguments.cache_action == "clear" ? cache_clear(arguments.cache)
+                                                                   : cache_stats(arguments.cache);
+  if (arguments.json) {
+    const nlohmann::ordered_json result = {{"directory", summary.directory},
+                                           {"entries", summary.entries},
+                                           {"bytes", summary.bytes},
+                                           {"damaged", summary.damaged}};
+    fmt::print("{}\n", result.dump(2));
+    return 0;
+  }
+  const char* const what = arguments.cache_action == "clear"    ? " removed"
+                           : arguments.cache_action == "verify" ? " verified"
+                                                                : "";
+  fmt::print("{}: {} entries{}, {} bytes, {} damaged{}\n", summary.directory, summary.entries, what,
+             summary.bytes, summary.damaged,
+             summary.damaged > 0 && arguments.cache_action == "verify" ? " and removed" : "");
+  return 0;
+}
+
+}  // namespace ingot::cli

@@ -1,0 +1,102 @@
+// print, plan, lower, emit: the intermediate forms and the sources.
+
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "session.h"
+
+namespace ingot::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void show(const Arguments& arguments, const Session& session, const std::string& text) {
+  if (arguments.json) {
+    const Json result = {{"graph", session.program.name()},
+                         {"device", arguments.device},
+                         {"text", text},
+                         {"environment", Json::parse(environment_json(session.options))}};
+    fmt::print("{}\n", result.dump(2));
+  } else {
+    fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
+  }
+}
+
+// Writes the sources and their resource reports; gives the paths.
+std::vector<std::string> write_sources(const std::vector<Compiled::Source>& sources,
+                                       const std::string& folder) {
+  make_folder(folder);
+  std::vector<std::string> paths;
+  for (const Compiled::Source& source : sources) {
+    const std::string stem = folder + "/" + file_name_of(source.name);
+    if (!source.text.empty()) {
+      write_whole_file(stem + ".cpp", source.text);
+      paths.push_back(stem + ".cpp");
+    }
+    write_whole_file(stem + ".json", source.resources_json + "\n");
+    paths.push_back(stem + ".json");
+  }
+  return paths;
+}
+
+}  // namespace
+
+int print(const Arguments& arguments) {
+  const Session session = open_session(arguments);
+  show(arguments, session, session.program.print());
+  return 0;
+}
+
+int plan(const Arguments& arguments) {
+  const Session session = open_session(arguments);
+  show(arguments, session, plan_only(session).plan_text());
+  return 0;
+}
+
+int lower(const Arguments& arguments) {
+  const Session session = open_session(arguments);
+  show(arguments, session, plan_only(session).lower_text());
+  return 0;
+}
+
+int emit(const Arguments& arguments) {
+  const Session session = open_session(arguments);
+  const std::vector<Compiled::Source> sources = plan_only(session).sources();
+  if (!sources.empty() && sources[0].text.empty()) {
+    note(fmt::format("there is no source generator for device {}: resource estimates only",
+                     arguments.device));
+  }
+  std::vector<std::string> paths;
+  if (!arguments.out.empty()) {
+    paths = write_sources(sources, arguments.out);
+  }
+  if (arguments.json) {
+    Json list = Json::array();
+    for (const Compiled::Source& source : sources) {
+      list.push_back({{"name", source.name},
+                      {"language", source.language.empty() ? Json(nullptr) : Json(source.language)},
+                      {"text", source.text.empty() ? Json(nullptr) : Json(source.text)},
+                      {"resources", Json::parse(source.resources_json)}});
+    }
+    const Json result = {{"graph", session.program.name()},
+                         {"device", arguments.device},
+                         {"files", paths},
+                         {"sources", list},
+                         {"environment", Json::parse(environment_json(session.options))}};
+    fmt::print("{}\n", result.dump(2));
+    return 0;
+  }
+  for (const std::string& path : paths) {
+    fmt::print("{}\n", path);
+  }
+  for (const Compiled::Source& source : arguments.out.empty() ? sources
+                                                              : std::vector<Compiled::Source>()) {
+    fmt::print("{}\n", source.text.empty() ? source.resources_json : source.text);
+  }
+  return 0;
+}
+
+}  // namespace ingot::cli

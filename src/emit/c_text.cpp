@@ -145,9 +145,13 @@ std::string subscript_text(const Sym& sym, const Rename& rename) {
       out += (negative ? " - " : " + ") + product;
     }
   };
-  for (bool negative : {false, true}) {  // positive terms first
-    for (const Sym::Term& term : sym.terms()) {
-      if ((term.factor < 0) == negative) add(negative, product_text(term, rename));
+  auto is_product = [](const Sym::Term& t) { return t.atoms.size() > 1 || t.factor != 1; };
+  for (bool negative : {false, true}) {  // positive terms first, products before plain variables
+    for (bool product : {true, false}) {
+      for (const Sym::Term& term : sym.terms()) {
+        if ((term.factor < 0) != negative || is_product(term) != product) continue;
+        add(negative, product_text(term, rename));
+      }
     }
     if (negative && sym.constant_part() != 0) {
       int64_t constant = sym.constant_part();

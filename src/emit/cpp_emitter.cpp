@@ -126,7 +126,6 @@ Sym Emitter::scratch_offset(size_t number) const {
 void Emitter::declare_buffers(const Phase& phase) {
   Uses uses;
   walk(phase.body, uses);
-  uses.sym(phase.extent);
   in_subscripts_ = uses.variables;
   uses_ = std::move(uses.values);
   for (size_t i = 0; i < kernel_.scratch.size(); i++) {
@@ -153,7 +152,7 @@ void Emitter::declare_buffers(const Phase& phase) {
     buffers_[scratch.name] = names_.unique(scratch.name);
     Sym offset = scratch_offset(i);
     std::string place =
-        offset.is(0) ? "call->scratch" : fmt::format("(call->scratch + {})", subscript(offset, 0));
+        offset.is(0) ? "call->scratch" : fmt::format("(call->scratch + {})", subscript(offset));
     line(fmt::format("{} {} = ({}){};", type, buffers_[scratch.name], type, place));
   }
 }
@@ -168,6 +167,7 @@ std::string Emitter::phase_text(size_t number) {
   accumulators_.clear();
   ranges_.clear();
   streams_ = false;
+  phase_var_ = phase.var;
   names_.open();
   open(fmt::format("extern \"C\" void {}(const KernelCall* call) {{", symbol));
   declare_buffers(phase);
@@ -195,10 +195,11 @@ void Emitter::open(const std::string& text) {
   names_.open();
 }
 
-void Emitter::close() {
+void Emitter::close(const std::string& text) {
   names_.close();
   depth_--;
-  out_.close();
+  out_.close(text);
+  while (!full_names_.empty() && std::get<0>(full_names_.back()) > depth_) full_names_.pop_back();
 }
 
 void Emitter::line(const std::string& text) { out_.line(text); }

@@ -39,7 +39,7 @@ struct Block {
 // How the sixteen lanes of a vector see a subscript.
 struct Access {
   enum Kind { uniform, contiguous, lanes } kind;
-  Sym index;  // of lane 0; in the kind `lanes` with the lane's number as variable lane_var
+  Sym index;  // of lane 0; in the kind `lanes` as it was
 };
 inline constexpr std::string_view lane_var = "@lane";
 inline constexpr std::string_view chunk_var = "@chunk";  // var / step
@@ -85,6 +85,11 @@ class Emitter {
   std::string load_text(const loop::Load& load, int vector);
   void report_failed_guard(const loop::Load& load, bool varying);
   void emit_subscript_load(const loop::Load& load);
+  bool by_lane(const loop::Load& load, int vector) const;
+  void emit_lane_load(const loop::Load& load, const std::string& name);
+  void emit_lane_function(const std::string& name, std::string_view result,
+                          const std::vector<std::string>& body);
+  std::string gather_text(DType dtype, const std::string& name, int vector) const;
   void prefetch(const loop::Load& load);
   std::string combine_text(Op op, DType dtype, const std::string& a, const std::string& b);
   bool rounded_by_stores(const std::string& name) const;
@@ -93,6 +98,7 @@ class Emitter {
   // vector_loop.cpp
   void vector_loop(const loop::Loop& loop);
   struct Extent;
+  std::string full_name(const std::string& var, const std::string& text);
   void chunks(const loop::Loop& loop, const std::vector<loop::Stmt>& body, const Extent& extent);
   void tail(const loop::Loop& loop, const std::vector<loop::Stmt>& body, const Extent& extent);
   std::vector<loop::Stmt> hoist(const loop::Loop& loop, std::vector<loop::Stmt>& rest) const;
@@ -103,18 +109,20 @@ class Emitter {
   bool differs_by_lane(const std::vector<loop::Guard>& guards, int vector) const;
   bool uses_values(const Sym& sym) const;
   Access access(const Sym& index, int vector) const;
-  Sym lane_index(const Sym& index, int vector) const;
-  std::string subscript(const Sym& sym, int vector) const;
-  std::string condition(const std::vector<loop::Guard>& guards, int vector, bool per_lane) const;
-  std::string lane_function(const std::string& body, std::string_view result) const;
-  std::string lanes_argument() const;  // "lanes, " in a masked block
+  Sym lane_index(const Sym& index) const;
+  std::string subscript(const Sym& sym) const;
+  std::string condition(const std::vector<loop::Guard>& guards, int vector) const;
+  std::string lane_condition(const std::vector<loop::Guard>& guards) const;
+  std::string guards_text(const std::vector<loop::Guard>& guards,
+                          const std::function<std::string(const Sym&)>& text) const;
+  std::string lanes_argument() const;  // ", lanes" in a masked block
   bool aligned(const Sym& index) const;
 
-  std::string pointer(const std::string& buffer, const Sym& index, int vector) const;
+  std::string pointer(const std::string& buffer, const Sym& index) const;
   std::string vector_name(const Value& value, int vector) const;
   const Value& value(const std::string& name) const;
   void open(const std::string& text);
-  void close();
+  void close(const std::string& text = "}");
   void line(const std::string& text);
 
   const loop::Kernel& kernel_;
@@ -133,6 +141,9 @@ class Emitter {
   std::map<std::string, std::set<std::string>> uses_;  // value → "store" / "other"
   Ranges ranges_;
   std::optional<Block> block_;
+  std::string phase_var_;
+  // Ends of whole chunks that are already there: where they were declared (depth), text, name.
+  std::vector<std::tuple<size_t, std::string, std::string>> full_names_;
   bool streams_ = false;
 };
 

@@ -12,6 +12,9 @@ namespace {
 
 constexpr size_t line_width = 100;
 
+// The vocabulary stores past the caches in this type only.
+bool can_stream(DType dtype) { return dtype == DType::f32; }
+
 std::string_view formula_of(const OpInfo& info, DType dtype) {
   if (dtype == DType::boolean) return info.boolean_formula;
   return is_float(dtype) ? info.float_formula : info.integer_formula;
@@ -44,6 +47,7 @@ void Emitter::row(std::string_view head, const std::vector<std::string>& parts,
   }
 }
 
+// `expression(vector, name)` is the value for one vector; name: of the text, for lane functions.
 template <class F>
 void Emitter::define(const std::string& name, DType dtype, Lanes lanes, bool varying,
                      F expression) {
@@ -51,12 +55,11 @@ void Emitter::define(const std::string& name, DType dtype, Lanes lanes, bool var
   value.dtype = dtype;
   value.lanes = lanes;
   value.varying = varying;
-  std::vector<int> vectors = varying ? block_->vectors : std::vector<int>{0};
-  std::vector<std::string> texts, parts;
-  for (int vector : vectors) texts.push_back(expression(vector));
   value.name = names_.unique(name);
-  for (size_t i = 0; i < vectors.size(); i++) {
-    parts.push_back(fmt::format("{} = {}", vector_name(value, vectors[i]), texts[i]));
+  std::vector<std::string> parts;
+  for (int vector : varying ? block_->vectors : std::vector<int>{0}) {
+    parts.push_back(
+        fmt::format("{} = {}", vector_name(value, vector), expression(vector, value.name)));
   }
   row(fmt::format("const {} ", vector_type(lanes)), parts, ",");
   if (in_subscripts_.contains(name) && !is_float(dtype)) define_subscript(value);
@@ -73,11 +76,15 @@ void Emitter::define_subscript(Value& value) {
     value.subscript = value.name + "_at";
     return line(fmt::format("const long {} = first_lane({});", value.subscript, wide(0)));
   }
+  value.subscript = value.name + "_at[l]";
+  size_t count = 16 * (static_cast<size_t>(block_->vectors.back()) + 1);
+  line(fmt::format("alignas(64) long {}_at[{}];", value.name, count));
+  std::vector<std::string> parts;
   for (int vector : block_->vectors) {
-    std::string lanes = vector_name(value, vector) + "_at";
-    line(fmt::format("alignas(64) long {}[16];", lanes));
-    line(fmt::format("store_i64({}, {});", lanes, wide(vector)));
+    std::string place = value.name + "_at" + (vector == 0 ? "" : fmt::format(" + {}", 16 * vector));
+    parts.push_back(fmt::format("store_i64({}, {})", place, wide(vector)));
   }
+  row("", parts, ";");
 }
 
 std::string Emitter::as_lanes(const std::string& text, Lanes from, Lanes to) const {
@@ -196,7 +203,7 @@ void Emitter::emit(const Let& let) {
   bool exact =
       let.op == Op::select || (let.op == Op::cast && let.operand_dtypes[0] == DType::boolean);
   bool unrounded = exact || rounded_by_stores(let.name);
-  define(let.name, let.dtype, result_lanes(let), varying, [&](int vector) {
+  define(let.name, let.dtype, result_lanes(let), varying, [&](int vector, const std::string&) {
     std::string text = let_text(let, vector);
     return unrounded ? text : rounded(std::move(text), let.dtype);
   });
@@ -209,8 +216,54 @@ void Emitter::emit(const Load& load) {
     return emit_subscript_load(load);
   }
   if (varying && block_->prefetch_bytes > 0 && load.guards.empty()) prefetch(load);
+  bool lane_function = false;
   define(load.name, load.dtype, lanes_of(load.dtype), varying,
-         [&](int vector) { return load_text(load, vector); });
+         [&](int vector, const std::string& name) {
+           if (!by_lane(load, vector)) return load_text(load, vector);
+           if (!lane_function) emit_lane_load(load, name);
+           lane_function = true;
+           return gather_text(load.dtype, name, vector);
+         });
+}
+
+bool Emitter::by_lane(const Load& load, int vector) const {
+  return block_ &&
+         (access(load.index, vector).kind == Access::lanes || differs_by_lane(load.guards, vector));
+}
+
+std::string Emitter::gather_text(DType dtype, const std::string& name, int vector) const {
+  return fmt::format("gather_{}({}_at, {}{})", dtype_name(dtype), name, 16 * vector,
+                     lanes_argument());
+}
+
+// A function of the place in the chunk, called for every lane.
+void Emitter::emit_lane_function(const std::string& name, std::string_view result,
+                                 const std::vector<std::string>& body) {
+  std::string head =
+      fmt::format("const auto {}_at = [&](long l) ALWAYS_INLINE -> {} {{", name, result);
+  std::string joined = fmt::format("{} {} }};", head, join(body, " "));
+  if (2 * depth_ + joined.size() <= line_width) return line(joined);
+  open(head);
+  for (const std::string& text : body) line(text);
+  close("};");
+}
+
+void Emitter::emit_lane_load(const Load& load, const std::string& name) {
+  std::string element =
+      fmt::format("{}[{}]", buffers_.at(load.buffer), subscript(lane_index(load.index)));
+  std::string otherwise = stored_text(load.otherwise, load.dtype);
+  std::vector<std::string> body;
+  if (load.guards.empty()) {
+    body.push_back(fmt::format("return {};", element));
+  } else if (load.report >= 0) {
+    body.push_back(fmt::format("if ({}) return {};", lane_condition(load.guards), element));
+    body.push_back(fmt::format("*call->report = {};", load.report + 1));
+    body.push_back(fmt::format("return {};", otherwise));
+  } else {
+    body.push_back(
+        fmt::format("return {} ? {} : {};", lane_condition(load.guards), element, otherwise));
+  }
+  emit_lane_function(name, storage_type(load.dtype), body);
 }
 
 // Guards that are the same for all lanes; others are reported lane by lane where they are tested.
@@ -218,17 +271,17 @@ void Emitter::report_failed_guard(const Load& load, bool varying) {
   std::set<std::string> written;
   for (int vector : varying ? block_->vectors : std::vector<int>{0}) {
     if (differs_by_lane(load.guards, vector)) continue;
-    std::string text = fmt::format("if (!({})) *call->report = {};",
-                                   condition(load.guards, vector, false), load.report + 1);
+    std::string text = fmt::format("if (!({})) *call->report = {};", condition(load.guards, vector),
+                                   load.report + 1);
     if (written.insert(text).second) line(text);
   }
 }
 
 // An integer that is the same for all lanes and stands in subscripts is a plain `long`.
 void Emitter::emit_subscript_load(const Load& load) {
-  std::string at = fmt::format("{}[{}]", buffers_.at(load.buffer), subscript(load.index, 0));
+  std::string at = fmt::format("{}[{}]", buffers_.at(load.buffer), subscript(load.index));
   if (!load.guards.empty()) {
-    at = fmt::format("{} ? {} : {}", condition(load.guards, 0, false), at,
+    at = fmt::format("{} ? {} : {}", condition(load.guards, 0), at,
                      stored_text(load.otherwise, load.dtype));
   }
   Value value;
@@ -247,42 +300,27 @@ void Emitter::emit_subscript_load(const Load& load) {
 
 void Emitter::prefetch(const Load& load) {
   int first = block_->vectors.front();
-  if (access(load.index, first).kind != Access::contiguous) return;
+  // What every iteration of the phase reads again stays in a cache by itself.
+  if (!load.index.uses(phase_var_) || access(load.index, first).kind != Access::contiguous) return;
   int64_t bytes = 16 * byte_size(load.dtype) * static_cast<int64_t>(block_->vectors.size());
   line(fmt::format("prefetch_lines<{}>((const char*)({}) + {});", std::max<int64_t>(bytes / 64, 1),
-                   pointer(load.buffer, access(load.index, first).index, first),
-                   block_->prefetch_bytes));
+                   pointer(load.buffer, access(load.index, first).index), block_->prefetch_bytes));
 }
 
 std::string Emitter::load_text(const Load& load, int vector) {
-  std::string_view name = dtype_name(load.dtype), type = storage_type(load.dtype);
+  std::string_view name = dtype_name(load.dtype);
   const std::string& buffer = buffers_.at(load.buffer);
   std::string otherwise = stored_text(load.otherwise, load.dtype);
   Access at = block_ ? access(load.index, vector) : Access{Access::uniform, load.index};
-  bool guards_vary = differs_by_lane(load.guards, vector);
-  if (at.kind == Access::lanes || guards_vary) {
-    std::string element =
-        fmt::format("{}[{}]", buffer, subscript(lane_index(load.index, vector), vector));
-    std::string body = fmt::format("return {};", element);
-    if (!load.guards.empty()) {
-      std::string holds = condition(load.guards, vector, true);
-      body = fmt::format("return {} ? {} : {};", holds, element, otherwise);
-      if (load.report >= 0 && guards_vary) {
-        body = fmt::format("if ({}) return {}; *call->report = {}; return {};", holds, element,
-                           load.report + 1, otherwise);
-      }
-    }
-    return fmt::format("gather_{}({}{})", name, lanes_argument(), lane_function(body, type));
-  }
-  std::string holds = load.guards.empty() ? "" : condition(load.guards, vector, false);
+  std::string holds = load.guards.empty() ? "" : condition(load.guards, vector);
   if (at.kind == Access::uniform) {
-    std::string element = fmt::format("{}[{}]", buffer, subscript(at.index, vector));
+    std::string element = fmt::format("{}[{}]", buffer, subscript(at.index));
     if (!holds.empty()) element = fmt::format("{} ? {} : {}", holds, element, otherwise);
     bool plain = load.dtype == compute_dtype(load.dtype) && load.dtype != DType::boolean;
     return fmt::format("{}_{}({})", plain ? "splat" : "broadcast", name, element);
   }
-  std::string text = fmt::format("load_{}({}{})", name, pointer(load.buffer, at.index, vector),
-                                 block_->masked ? ", " + block_->lanes : "");
+  std::string text =
+      fmt::format("load_{}({}{})", name, pointer(load.buffer, at.index), lanes_argument());
   if (holds.empty()) return text;
   Operand other = load.otherwise;
   return fmt::format("{} ? {} : {}", holds, text, operand_text(other, load.dtype, vector, true));
@@ -291,26 +329,35 @@ std::string Emitter::load_text(const Load& load, int vector) {
 void Emitter::emit(const IndexValue& index) {
   bool varying = block_ && is_varying(Stmt(index));
   Lanes lanes = lanes_of(index.dtype);
-  bool boolean = index.dtype == DType::boolean;
-  define(index.name, index.dtype, lanes, varying, [&](int vector) {
-    std::string text;
-    if (boolean) {
-      text = condition(index.guards, vector, differs_by_lane(index.guards, vector));
-    } else {
-      Sym value = varying ? lane_index(index.value, vector) : index.value;
-      text = subscript(value, vector);
+  if (index.dtype == DType::boolean) {
+    bool lane_function = false;
+    return define(index.name, index.dtype, lanes, varying,
+                  [&](int vector, const std::string& name) {
+                    if (!differs_by_lane(index.guards, vector)) {
+                      return fmt::format("broadcast_bool({})", condition(index.guards, vector));
+                    }
+                    if (!lane_function) {
+                      emit_lane_function(name, "bool",
+                                         {fmt::format("return {};", lane_condition(index.guards))});
+                    }
+                    lane_function = true;
+                    return gather_text(DType::boolean, name, vector);
+                  });
+  }
+  DType stored = compute_dtype(index.dtype);
+  bool lane_function = false;
+  define(index.name, index.dtype, lanes, varying, [&](int vector, const std::string& name) {
+    Access at = access(index.value, vector);
+    if (at.kind == Access::uniform) {
+      std::string scalar = fmt::format("({})({})", storage_type(stored), subscript(at.index));
+      return rounded(splat_text(scalar, lanes), index.dtype);
     }
-    DType stored = boolean ? DType::boolean : compute_dtype(index.dtype);
-    std::string type(boolean ? "bool" : storage_type(stored));
-    if (!varying) {
-      if (boolean) return fmt::format("broadcast_bool({})", text);
-      return rounded(splat_text(fmt::format("({})({})", type, text), lanes), index.dtype);
+    if (!lane_function) {
+      std::string value = subscript(lane_index(index.value));
+      emit_lane_function(name, storage_type(stored), {fmt::format("return {};", value)});
     }
-    std::string body =
-        boolean ? fmt::format("return {};", text) : fmt::format("return ({})({});", type, text);
-    return rounded(fmt::format("gather_{}({}{})", dtype_name(stored), lanes_argument(),
-                               lane_function(body, "")),
-                   index.dtype);
+    lane_function = true;
+    return rounded(gather_text(stored, name, vector), index.dtype);
   });
 }
 
@@ -371,52 +418,52 @@ void Emitter::emit(const Accumulate& accumulate) {
 void Emitter::emit(const Finish& finish) {
   const Value acc = accumulators_.at(finish.accumulator);
   bool varying = acc.varying;
-  define(finish.name, finish.dtype, lanes_of(finish.dtype), varying, [&](int vector) {
-    if (!acc.lane_accumulator) return rounded(vector_name(acc, vector), finish.dtype);
-    auto part = [&](int i) { return fmt::format("{}_{}", acc.name, i); };
-    auto combine = [&](const std::string& a, const std::string& b) {
-      return combine_text(acc.reduction, acc.dtype, a, b);
-    };
-    std::string tree = combine(combine(part(0), part(2)), combine(part(1), part(3)));
-    if (acc.lanes == Lanes::m32) {
-      bool any = acc.reduction == Op::any;
-      return fmt::format("broadcast_bool({})",
-                         any ? fmt::format("any({})", tree) : fmt::format("!any(not_({}))", tree));
-    }
-    std::string scalar = fmt::format("lanes_{}({})", op_name(acc.reduction), tree);
-    return rounded(splat_text(scalar, acc.lanes), finish.dtype);
-  });
+  define(finish.name, finish.dtype, lanes_of(finish.dtype), varying,
+         [&](int vector, const std::string&) {
+           if (!acc.lane_accumulator) return rounded(vector_name(acc, vector), finish.dtype);
+           auto part = [&](int i) { return fmt::format("{}_{}", acc.name, i); };
+           auto combine = [&](const std::string& a, const std::string& b) {
+             return combine_text(acc.reduction, acc.dtype, a, b);
+           };
+           std::string tree = combine(combine(part(0), part(2)), combine(part(1), part(3)));
+           if (acc.lanes == Lanes::m32) {
+             bool any = acc.reduction == Op::any;
+             return fmt::format("broadcast_bool({})", any ? fmt::format("any({})", tree)
+                                                          : fmt::format("!any(not_({}))", tree));
+           }
+           std::string scalar = fmt::format("lanes_{}({})", op_name(acc.reduction), tree);
+           return rounded(splat_text(scalar, acc.lanes), finish.dtype);
+         });
 }
 
 void Emitter::emit(const Store& store) {
   DType dtype = buffer_dtypes_.at(store.buffer);
   std::string_view name = dtype_name(dtype);
+  std::string lane_function;
   std::vector<std::string> parts;
   for (int vector : block_ ? block_->vectors : std::vector<int>{0}) {
-    std::string text = operand_text(store.value, dtype, vector, true);
-    text = as_lanes(text, operand_lanes(store.value, dtype),
-                    dtype == DType::boolean ? Lanes::m32 : lanes_of(dtype));
-    if (!block_) {
-      parts.push_back(
-          fmt::format("store_{}({}, {}, 1)", name, pointer(store.buffer, store.index, 0), text));
-      continue;
-    }
+    std::string text =
+        as_lanes(operand_text(store.value, dtype, vector, true), operand_lanes(store.value, dtype),
+                 dtype == DType::boolean ? Lanes::m32 : lanes_of(dtype));
     Access at = access(store.index, vector);
-    if (at.kind != Access::contiguous) {
-      std::string body =
-          fmt::format("return {};", pointer(store.buffer, lane_index(store.index, vector), vector));
-      parts.push_back(fmt::format("scatter_{}({}{}, {})", name, lanes_argument(), text,
-                                  lane_function(body, "")));
-      continue;
-    }
-    std::string place = pointer(store.buffer, at.index, vector);
-    bool stream = store.mode == StoreMode::streaming && !block_->masked && aligned(store.index);
-    if (stream) {
+    std::string place = at.kind == Access::lanes ? "" : pointer(store.buffer, at.index);
+    if (!block_) {
+      parts.push_back(fmt::format("store_{}({}, {}, 1)", name, place, text));
+    } else if (at.kind != Access::contiguous) {
+      if (lane_function.empty()) {
+        lane_function = names_.unique(buffers_.at(store.buffer) + "_place");
+        std::string lane_place = pointer(store.buffer, lane_index(store.index));
+        emit_lane_function(lane_function, fmt::format("{}*", storage_type(dtype)),
+                           {fmt::format("return {};", lane_place)});
+      }
+      parts.push_back(fmt::format("scatter_{}({}_at, {}, {}{})", name, lane_function, 16 * vector,
+                                  text, lanes_argument()));
+    } else if (store.mode == StoreMode::streaming && can_stream(dtype) && !block_->masked &&
+               aligned(store.index)) {
       streams_ = source_.needs_alignment = true;
       parts.push_back(fmt::format("stream_{}({}, {})", name, place, text));
     } else {
-      parts.push_back(fmt::format("store_{}({}, {}{})", name, place, text,
-                                  block_->masked ? ", " + block_->lanes : ""));
+      parts.push_back(fmt::format("store_{}({}, {}{})", name, place, text, lanes_argument()));
     }
   }
   row("", parts, ";");
@@ -426,22 +473,22 @@ void Emitter::emit(const Product& product) {
   std::vector<std::string> sizes, names;
   for (const auto& [name, size] : product.sizes) {
     names.push_back(name);
-    sizes.push_back(subscript(size, 0));
+    sizes.push_back(subscript(size));
   }
   open("{");
   line(fmt::format("// {}", join(names, ", ")));
   line(fmt::format("const long sizes[] = {{{}}};", join(sizes, ", ")));
   line(fmt::format("call->product(call, \"{}.{}\", sizes, {}, {}, {});", product.routine,
-                   dtype_name(product.dtype), pointer(product.lhs, product.lhs_index, 0),
-                   pointer(product.rhs, product.rhs_index, 0),
-                   pointer(product.dst, product.dst_index, 0)));
+                   dtype_name(product.dtype), pointer(product.lhs, product.lhs_index),
+                   pointer(product.rhs, product.rhs_index),
+                   pointer(product.dst, product.dst_index)));
   close();
 }
 
 void Emitter::emit(const std::shared_ptr<Loop>& loop) {
   if (loop->kind == LoopKind::vector) return vector_loop(*loop);
   ranges_.insert_or_assign(loop->var, loop->extent);
-  std::string extent = subscript(loop->extent, 0);
+  std::string extent = subscript(loop->extent);
   names_.open();
   std::string var = names_.unique(loop->var);
   variables_[loop->var] = var;
@@ -451,8 +498,8 @@ void Emitter::emit(const std::shared_ptr<Loop>& loop) {
   names_.close();
 }
 
-std::string Emitter::pointer(const std::string& buffer, const Sym& index, int vector) const {
-  std::string text = subscript(index, vector);
+std::string Emitter::pointer(const std::string& buffer, const Sym& index) const {
+  std::string text = subscript(index);
   return text == "0" ? buffers_.at(buffer) : fmt::format("{} + {}", buffers_.at(buffer), text);
 }
 

@@ -23,6 +23,7 @@ constexpr std::string_view call_text = R"(struct KernelCall {
 )";
 
 constexpr std::string_view small_text = R"(
+#define ALWAYS_INLINE __attribute__((always_inline))
 INLINE long min(long a, long b) { return a < b ? a : b; }
 template <int n>
 INLINE void prefetch_lines(const char* p) {
@@ -60,17 +61,13 @@ constexpr Routine routines[] = {
 )"},
 };
 
-// Reads and writes lane by lane: at(l) is the element, or where it lies.
+// Reads and writes lane by lane: at(l) is element l of the chunk, or where it lies.
 std::string gather_text(DType dtype) {
   return fmt::format(R"(template <class At>
-INLINE {0} gather_{1}(int n, At at) {{
+INLINE {0} gather_{1}(At at, int first, int n = 16) {{
   alignas(64) {2} t[16] = {{}};
-  for (int l = 0; l < n; l++) t[l] = at(l);
+  for (int l = 0; l < n; l++) t[l] = at(first + l);
   return load_{1}((const {2}*)t);
-}}
-template <class At>
-INLINE {0} gather_{1}(At at) {{
-  return gather_{1}(16, at);
 }}
 )",
                      vector_type(lanes_of(dtype)), dtype_name(dtype), storage_type(dtype));
@@ -78,14 +75,10 @@ INLINE {0} gather_{1}(At at) {{
 
 std::string scatter_text(DType dtype) {
   return fmt::format(R"(template <class At>
-INLINE void scatter_{1}(int n, {0} v, At at) {{
+INLINE void scatter_{1}(At at, int first, {0} v, int n = 16) {{
   alignas(64) {2} t[16];
   store_{1}(t, v);
-  for (int l = 0; l < n; l++) *at(l) = t[l];
-}}
-template <class At>
-INLINE void scatter_{1}({0} v, At at) {{
-  scatter_{1}(16, v, at);
+  for (int l = 0; l < n; l++) *at(first + l) = t[l];
 }}
 )",
                      vector_type(lanes_of(dtype)), dtype_name(dtype), storage_type(dtype));

@@ -118,7 +118,7 @@ void Emitter::vector_loop(const Loop& loop) {
         return acc != accumulators_.end() && acc->second.lane_accumulator;
       });
   Extent extent;
-  extent.text = subscript(loop.extent, 0);
+  extent.text = subscript(loop.extent);
   extent.constant = loop.extent.constant();
   extent.at_once = arithmetic_count(body) > long_body ? 2 : 4;
   extent.step = lane_accumulators ? 64 : 16 * extent.at_once;
@@ -143,13 +143,21 @@ void Emitter::vector_loop(const Loop& loop) {
   } else if (!extent.rest) {
     extent.full = extent.text;
   } else {
-    extent.full = names_.unique(loop.var + "_full");
-    line(fmt::format("const long {} = {} - {} % {};", extent.full, extent.text, extent.text,
-                     extent.step));
+    extent.full = full_name(loop.var, fmt::format("{0} - {0} % {1}", extent.text, extent.step));
   }
   if (extent.main) chunks(loop, body, extent);
   if (extent.rest) tail(loop, body, extent);
   if (conditional) close();
+}
+
+std::string Emitter::full_name(const std::string& var, const std::string& text) {
+  for (const auto& [depth, known, name] : full_names_) {
+    if (known == text) return name;
+  }
+  std::string name = names_.unique(var + "_full");
+  line(fmt::format("const long {} = {};", name, text));
+  full_names_.emplace_back(depth_, text, name);
+  return name;
 }
 
 void Emitter::chunks(const Loop& loop, const std::vector<Stmt>& body, const Extent& extent) {
@@ -272,8 +280,9 @@ bool Emitter::differs_by_lane(const std::vector<Guard>& guards, int vector) cons
          });
 }
 
-Sym Emitter::lane_index(const Sym& index, int vector) const {
-  Sym at = Sym::var(block_->ir_var) + Sym(16 * vector) + Sym::var(std::string(lane_var));
+// The subscript of element var + lane_var; the lane counts through the whole chunk.
+Sym Emitter::lane_index(const Sym& index) const {
+  Sym at = Sym::var(block_->ir_var) + Sym::var(std::string(lane_var));
   return index.substitute({{block_->ir_var, at}});
 }
 
@@ -285,15 +294,17 @@ Access Emitter::access(const Sym& index, int vector) const {
     auto found = values_.find(name);
     return !ranges_.contains(name) && found != values_.end() && found->second.varying;
   });
-  Sym plain = lane_index(index, vector);
-  if (by_lane) return {Access::lanes, plain};
+  if (by_lane) return {Access::lanes, index};
   auto classify = [&](const Sym& sym) -> std::optional<Access> {
     std::optional<Sym> stride = sym.stride(lane_var);
     if (!stride || (!stride->is(0) && !stride->is(1))) return std::nullopt;
     Sym first = sym.substitute({{std::string(lane_var), Sym(0)}});
     return Access{stride->is(0) ? Access::uniform : Access::contiguous, first};
   };
-  if (std::optional<Access> found = classify(plain)) return *found;
+  Sym plain = Sym::var(block_->ir_var) + Sym(16 * vector) + Sym::var(std::string(lane_var));
+  if (std::optional<Access> found = classify(index.substitute({{block_->ir_var, plain}}))) {
+    return *found;
+  }
   Sym at = Sym(block_->step) * Sym::var(std::string(chunk_var)) + Sym(16 * vector) +
            Sym::var(std::string(lane_var));
   Ranges ranges = uses_values(index) ? Ranges{} : ranges_;
@@ -302,10 +313,10 @@ Access Emitter::access(const Sym& index, int vector) const {
   if (std::optional<Access> found = classify(index.substitute({{block_->ir_var, at}}, ranges))) {
     return *found;
   }
-  return {Access::lanes, plain};
+  return {Access::lanes, index};
 }
 
-std::string Emitter::subscript(const Sym& sym, int vector) const {
+std::string Emitter::subscript(const Sym& sym) const {
   return subscript_text(sym, [&](const std::string& name) -> std::string {
     if (name == lane_var) return "l";
     if (block_ && name == chunk_var) return fmt::format("{} / {}", block_->var, block_->step);
@@ -313,20 +324,24 @@ std::string Emitter::subscript(const Sym& sym, int vector) const {
     if (auto variable = variables_.find(name); variable != variables_.end())
       return variable->second;
     const Value& v = value(name);
-    if (v.varying) return vector_name(v, vector) + "_at[l]";
     INGOT_CHECK(!v.subscript.empty(), "kernel {}: '{}' in a subscript is no integer", kernel_.name,
                 name);
     return v.subscript;
   });
 }
 
-std::string Emitter::condition(const std::vector<Guard>& guards, int vector, bool per_lane) const {
+std::string Emitter::condition(const std::vector<Guard>& guards, int vector) const {
+  return guards_text(guards, [&](const Sym& s) { return subscript(access(s, vector).index); });
+}
+
+std::string Emitter::lane_condition(const std::vector<Guard>& guards) const {
+  return guards_text(guards, [&](const Sym& s) { return subscript(lane_index(s)); });
+}
+
+std::string Emitter::guards_text(const std::vector<Guard>& guards,
+                                 const std::function<std::string(const Sym&)>& text) const {
   std::vector<std::string> parts;
   for (const Guard& guard : guards) {
-    auto text = [&](const Sym& s) {
-      if (!block_) return subscript(s, vector);
-      return subscript(per_lane ? lane_index(s, vector) : access(s, vector).index, vector);
-    };
     bool known = !uses_values(guard.value);
     if (!known || !guard.lo.is(0) || !provably_nonnegative(guard.value, ranges_)) {
       parts.push_back(fmt::format("{} <= {}", text(guard.lo), text(guard.value)));
@@ -336,11 +351,6 @@ std::string Emitter::condition(const std::vector<Guard>& guards, int vector, boo
     }
   }
   return parts.empty() ? "true" : join(parts, " && ");
-}
-
-std::string Emitter::lane_function(const std::string& body, std::string_view result) const {
-  std::string arrow = result.empty() ? "" : fmt::format("-> {} ", result);
-  return fmt::format("[&](long l) {}{{ {} }}", arrow, body);
 }
 
 std::string Emitter::lanes_argument() const { return block_->masked ? block_->lanes + ", " : ""; }

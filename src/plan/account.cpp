@@ -1,0 +1,264 @@
+// Who saved what: every byte between the separate and the fused program belongs to one Decision.
+#include <algorithm>
+#include <tuple>
+
+#include "base/error.h"
+#include "plan/partition.h"
+
+namespace ingot {
+
+SeparateBytes separate(const Graph& graph, const UnitGraph& units) {
+  SeparateBytes result;
+  for (const Unit& unit : units.units) {
+    result.read.emplace_back();
+    result.written.emplace_back(0);
+    if (unit.copy) continue;
+    Analysis analysis;
+    Decision legal =
+        analyze(graph, with_views(graph, units, unit.nodes), unit.values, &analysis);
+    INGOT_CHECK(legal.fused, "'{}' has no domain: {}", graph[unit.result].name, legal.detail);
+    GroupCost cost = measure(graph, analysis, nullptr, {});
+    result.written.back() = cost.written;
+    result.total = result.total + cost.read_bytes + cost.written;
+    result.read.back() = std::move(cost.read);
+  }
+  return result;
+}
+
+namespace {
+
+class Account {
+ public:
+  Account(const Graph& graph, const UnitGraph& units, std::vector<Edge> edges,
+          const std::vector<Group>& groups)
+      : graph_(graph),
+        units_(units),
+        edges_(std::move(edges)),
+        groups_(groups),
+        separate_(ingot::separate(graph, units)) {}
+
+  std::vector<Decision> run() {
+    place_units();
+    for (size_t i = 0; i < edges_.size(); ++i) by_ends_.emplace(key(edges_[i]), i);
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      for (NodeId id : groups_[g].outputs) stored_.insert(id);
+    }
+    for (size_t u = 0; u < units_.units.size(); ++u) writes_of(static_cast<int>(u));
+    for (size_t g = 0; g < groups_.size(); ++g) reads_of(static_cast<int>(g));
+    return decisions();
+  }
+
+ private:
+  using Key = std::tuple<NodeId, int, bool>;  // value, consumer, sibling edge
+  static Key key(const Edge& edge) {
+    return {edge.value, edge.consumer, edge.decision.kind == "sibling"};
+  }
+
+  void place_units() {
+    group_of_.assign(units_.units.size(), -1);
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      for (NodeId id : groups_[g].nodes) {
+        int u = units_.unit_of[static_cast<size_t>(id)];
+        if (u < 0 || std::binary_search(groups_[g].recomputed.begin(),
+                                        groups_[g].recomputed.end(), id)) {
+          continue;
+        }
+        group_of_[static_cast<size_t>(u)] = static_cast<int>(g);
+      }
+    }
+    members_.resize(groups_.size());
+    for (size_t u = 0; u < group_of_.size(); ++u) {
+      if (group_of_[u] < 0) continue;
+      members_[static_cast<size_t>(group_of_[u])].push_back(static_cast<int>(u));
+    }
+  }
+
+  const Unit& unit(int u) const { return units_.units[static_cast<size_t>(u)]; }
+
+  void credit(Edge& edge, const Sym& bytes) {
+    edge.decision.bytes_saved = edge.decision.bytes_saved + bytes;
+  }
+
+  // Values that are no longer stored; and copies of views, which the separate program does not count.
+  void writes_of(int u) {
+    for (NodeId value : unit(u).values) {
+      Sym before = unit(u).copy ? Sym(0) : bytes_of(graph_, value);
+      Sym after = stored_.count(value) > 0 ? bytes_of(graph_, value) : Sym(0);
+      if (before == after) continue;
+      credit(unit(u).copy ? edge_into(u) : edge_from(value, u), before - after);
+    }
+    for (NodeId id : unit(u).nodes) {  // an edited plan may store a value inside a composite
+      bool known = std::find(unit(u).values.begin(), unit(u).values.end(), id) !=
+                   unit(u).values.end();
+      if (!known && stored_.count(id) > 0) credit(composite(u), Sym(0) - bytes_of(graph_, id));
+    }
+  }
+
+  Edge& edge_from(NodeId value, int u) {
+    Edge* any = nullptr;
+    for (int reader : units_.readers[static_cast<size_t>(value)]) {
+      auto found = by_ends_.find({value, reader, false});
+      if (found == by_ends_.end()) continue;
+      Edge& edge = edges_[found->second];
+      if (edge.decision.fused) return edge;
+      any = &edge;
+    }
+    return any != nullptr ? *any : composite(u);
+  }
+
+  Edge& edge_into(int u) {
+    for (NodeId value : unit(u).reads) {
+      auto found = by_ends_.find({value, u, false});
+      if (found != by_ends_.end()) return edges_[found->second];
+    }
+    return composite(u);  // a copy of a view of an input
+  }
+
+  // What concerns one op alone: its parts, or its copy.
+  Edge& composite(int u) {
+    auto [found, added] = by_ends_.emplace(Key{-1, u, false}, edges_.size());
+    if (added) {
+      Edge edge{-1, -1, u, u, {}};
+      edge.decision.fused = !unit(u).copy;
+      edge.decision.kind = unit(u).copy ? "copy" : "composite";
+      edge.decision.reason = unit(u).copy ? Reason::graph_output_only : Reason::composite;
+      edge.decision.detail =
+          unit(u).copy ? fmt::format("'{}' needs a buffer of its own", graph_[unit(u).result].name)
+                       : fmt::format("parts of '{}'", graph_[unit(u).result].name);
+      edges_.push_back(std::move(edge));
+    }
+    return edges_[found->second];
+  }
+
+  Edge& sibling(NodeId buffer, int first, int second) {
+    auto [found, added] = by_ends_.emplace(Key{buffer, second, true}, edges_.size());
+    if (added) edges_.push_back({buffer, buffer, first, second, {}});
+    Edge& edge = edges_[found->second];
+    if (!edge.decision.fused) {
+      edge.decision.fused = true;
+      edge.decision.kind = "sibling";
+      edge.decision.reason = Reason::shared_input;
+      edge.decision.detail = fmt::format("both read '{}'", graph_[buffer].name);
+    }
+    return edge;
+  }
+
+  void reads_of(int g) {
+    const Group& group = groups_[static_cast<size_t>(g)];
+    Analysis analysis;
+    analyze(graph_, group.nodes, group.outputs, &analysis);
+    std::map<NodeId, Sym> left = measure(graph_, analysis, nullptr, {}).read;
+    Sym again = group.traffic.read;
+    for (const auto& [id, bytes] : left) again = again - bytes;
+    std::map<NodeId, int> first;
+    const std::vector<int>& members = members_[static_cast<size_t>(g)];
+    for (int u : members) {
+      for (const auto& [value, bytes] : separate_.read[static_cast<size_t>(u)]) {
+        auto outside = left.find(value);
+        if (outside == left.end()) {  // made in the group
+          credit(edge_between(value, u), bytes);
+          continue;
+        }
+        auto [found, added] = first.emplace(value, u);
+        if (!added) {
+          credit(sibling(value, found->second, u), bytes);
+          continue;
+        }
+        outside->second = outside->second - bytes;
+      }
+    }
+    Sym rest = again;
+    for (const auto& [id, bytes] : left) rest = rest + bytes;
+    if (!rest.is(0)) credit(last_edge(members), Sym(0) - rest);
+  }
+
+  Edge& edge_between(NodeId value, int u) {
+    auto found = by_ends_.find({value, u, false});
+    return found != by_ends_.end() ? edges_[found->second] : composite(u);
+  }
+
+  // Where what a group reads more than its ops would have gone: the last fused edge into it.
+  Edge& last_edge(const std::vector<int>& members) {
+    for (size_t i = members.size(); i-- > 0;) {
+      for (NodeId value : unit(members[i]).reads) {
+        auto found = by_ends_.find({value, members[i], false});
+        if (found != by_ends_.end() && edges_[found->second].decision.fused) {
+          return edges_[found->second];
+        }
+      }
+      if (unit(members[i]).copy) return edge_into(members[i]);
+    }
+    return composite(members.back());
+  }
+
+  std::vector<Decision> decisions() {
+    std::vector<Decision> result;
+    view_decisions(&result);
+    for (Edge& edge : edges_) {
+      Decision& d = edge.decision;
+      bool is_sibling = d.kind == "sibling";
+      bool one = edge.value < 0;
+      d.producer = is_sibling || one ? unit(edge.producer).result : edge.via;
+      d.consumer = unit(edge.consumer).result;
+      if (!is_sibling && !one && d.fused) stored_too(edge);
+      result.push_back(std::move(d));
+    }
+    return result;
+  }
+
+  // Reasons that only the finished plan shows.
+  void stored_too(Edge& edge) const {
+    Decision& d = edge.decision;
+    if (stored_.count(edge.value) == 0 || d.reason == Reason::recomputed) return;
+    if (unit(edge.consumer).copy) return;
+    d.reason = Reason::materialized;
+    d.detail = fmt::format("'{}' is used where it is made, and stored {}", graph_[edge.value].name,
+                           units_.graph_output[static_cast<size_t>(edge.value)]
+                               ? "as a result of the program"
+                               : "for other kernels");
+    if (!d.bytes_if_materialized) {
+      d.bytes_if_materialized = bytes_of(graph_, edge.value);
+      Sym again(0);
+      for (const auto& [id, bytes] : separate_.read[static_cast<size_t>(edge.producer)]) {
+        again = again + bytes;
+      }
+      d.bytes_if_recomputed = again + bytes_of(graph_, edge.value);
+    }
+  }
+
+  // A view after an op costs nothing, and that is a decision too.
+  void view_decisions(std::vector<Decision>* result) const {
+    for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes.size()); ++id) {
+      if (!is_view(graph_, id) || !is_free(graph_, units_, id)) continue;
+      NodeId operand = graph_[id].operands[0];
+      bool source_op = graph_[id].source >= 0 && graph_[id].source != graph_[operand].source;
+      if (!source_op || units_.unit_of[static_cast<size_t>(operand)] < 0) continue;
+      Decision d;
+      d.fused = true;
+      d.reason = Reason::view;
+      d.producer = operand;
+      d.consumer = id;
+      d.detail = fmt::format("'{}' is an index map of its readers", graph_[id].name);
+      result->push_back(std::move(d));
+    }
+  }
+
+  const Graph& graph_;
+  const UnitGraph& units_;
+  std::vector<Edge> edges_;
+  const std::vector<Group>& groups_;
+  SeparateBytes separate_;
+  std::vector<int> group_of_;
+  std::vector<std::vector<int>> members_;  // units of each group
+  std::map<Key, size_t> by_ends_;
+  std::set<NodeId> stored_;
+};
+
+}  // namespace
+
+std::vector<Decision> account(const Graph& graph, const UnitGraph& units, std::vector<Edge> edges,
+                              const std::vector<Group>& groups) {
+  return Account(graph, units, std::move(edges), groups).run();
+}
+
+}  // namespace ingot

@@ -1,0 +1,234 @@
+#include "plan/cost.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/error.h"
+#include "graph/reduction_order.h"
+
+namespace ingot {
+namespace {
+
+constexpr double staging_worth = 6;    // instructions above which a value is kept, not made again
+constexpr double rounding_cost = 4;    // of a bf16 or f16 result
+constexpr double access_cost = 1;      // of a load or store
+
+double instructions_of(const Node& node) {
+  double cost = op_info(node.op).instructions;
+  bool rounds = node.type.dtype == DType::bf16 || node.type.dtype == DType::f16;
+  bool arithmetic = op_info(node.op).category == Category::elementwise;
+  return cost + (rounds && arithmetic ? rounding_cost : 0);
+}
+
+// Multiply-adds count as two.
+Sym product_flops(const Graph& graph, NodeId id) {
+  const Node& node = graph[id];
+  const Shape& a = graph[node.operands[0]].type.shape;
+  Sym results = element_count(node.type.shape);
+  if (node.op == Op::matmul) {
+    bool transposed = a.size() > 1 && flag_attr(op_info(node.op), node.attrs, "transpose_a");
+    return Sym(2) * results * a[a.size() - (transposed ? 2 : 1)];
+  }
+  const Shape& weights = graph[node.operands[1]].type.shape;
+  Sym each(1);
+  for (size_t d = 1; d < weights.size(); ++d) each = each * weights[d];
+  return Sym(2) * results * each;
+}
+
+// Which passes need a node, as bits, from its consumers back to front; picks what is staged.
+class Passes {
+ public:
+  Passes(const Graph& graph, const Analysis& analysis) : graph_(graph), analysis_(analysis) {
+    last_ = std::min(analysis.levels, 31);
+    subtree_costs();
+    for (size_t i = analysis.nodes.size(); i-- > 0;) decide(analysis.nodes[i]);
+  }
+
+  uint32_t of(NodeId id, const Evaluation& e) const {
+    uint32_t needed = e.stored ? 1u << std::min(last_, analysis_.level.at(id)) : 0u;
+    for (NodeId consumer : e.consumers) needed |= computed_in(consumer);
+    return needed == 0 ? 1u : needed;
+  }
+  uint32_t computed_in(NodeId id) const {
+    if (is_contraction(graph_, id)) return 1u;
+    if (is_reduction(graph_, id)) return 1u << std::max(0, analysis_.level.at(id) - 1);
+    auto found = computed_.find(id);
+    return found == computed_.end() ? 1u : found->second;
+  }
+  const std::vector<NodeId>& staged() const { return staged_; }
+
+ private:
+  void subtree_costs() {
+    for (NodeId id : analysis_.nodes) {
+      double cost = instructions_of(graph_[id]);
+      for (NodeId operand : graph_[id].operands) {
+        auto found = subtree_.find(operand);
+        bool once = is_reduction(graph_, operand) || is_contraction(graph_, operand);
+        if (found == subtree_.end()) cost += access_cost;
+        if (found != subtree_.end() && !once && !per_row(operand)) cost += found->second;
+      }
+      subtree_[id] = cost;
+    }
+  }
+
+  bool per_row(NodeId id) const {
+    auto found = analysis_.evaluations.find(id);
+    return found != analysis_.evaluations.end() && !found->second.empty() &&
+           found->second[0].per_row && analysis_.levels > 0;
+  }
+
+  void decide(NodeId id) {
+    auto found = analysis_.evaluations.find(id);
+    if (found == analysis_.evaluations.end() || is_reduction(graph_, id)) return;
+    uint32_t needed = 0;
+    for (const Evaluation& e : found->second) needed |= of(id, e);
+    bool one_place = found->second.size() == 1 && !found->second[0].per_row &&
+                     !found->second[0].run_time;
+    // An output is stored anyway: reading it back costs one load.
+    bool stored = found->second[0].stored;
+    bool worth = subtree_.at(id) > (stored ? 2 * access_cost : staging_worth) &&
+                 !is_contraction(graph_, id) &&
+                 op_info(graph_[id].op).category != Category::creation;
+    if (std::popcount(needed) > 1 && one_place && worth && !is_view(graph_, id)) {
+      staged_.insert(staged_.begin(), id);
+      needed &= ~(needed - 1);  // the first pass makes it, the others read it
+    }
+    computed_[id] = needed;
+  }
+
+  const Graph& graph_;
+  const Analysis& analysis_;
+  int last_;
+  std::map<NodeId, double> subtree_;
+  std::map<NodeId, uint32_t> computed_;
+  std::vector<NodeId> staged_;
+};
+
+Sym scaled(const Sym& count, double factor) {
+  return count * Sym(static_cast<int64_t>(factor + 0.5));
+}
+
+class Measure {
+ public:
+  Measure(const Graph& graph, const Analysis& analysis)
+      : graph_(graph), analysis_(analysis), passes_(graph, analysis) {}
+
+  GroupCost run(const DeviceModel* device, const Bindings& sizes) {
+    cost_.passes = analysis_.levels + 1;
+    cost_.staged = passes_.staged();
+    compute();
+    row();
+    read(device, sizes);
+    for (NodeId id : analysis_.outputs) {
+      cost_.written = cost_.written + bytes_of(graph_, id);
+      cost_.instructions =
+          cost_.instructions + scaled(element_count(graph_[id].type.shape), access_cost);
+    }
+    return std::move(cost_);
+  }
+
+ private:
+  void compute() {
+    for (const auto& [id, evaluations] : analysis_.evaluations) {
+      const Node& node = graph_[id];
+      if (is_contraction(graph_, id)) {
+        cost_.product_flops = product_flops(graph_, id);
+        cost_.flops = cost_.flops + cost_.product_flops;
+        continue;
+      }
+      for (const Evaluation& e : evaluations) {
+        int times = e.per_row || is_reduction(graph_, id)
+                        ? 1
+                        : std::popcount(passes_.computed_in(id));
+        Sym executions = e.executions * Sym(times);
+        cost_.flops = cost_.flops + scaled(executions, op_info(node.op).flops);
+        cost_.instructions = cost_.instructions + scaled(executions, instructions_of(node));
+      }
+    }
+  }
+
+  // What a row's later passes come back to.
+  void row() {
+    Sym length(1);
+    bool columns = !analysis_.domain.trailing_reduced;
+    for (const DomainVar& var : analysis_.domain.vars) {
+      if (var.reduced) length = length * var.extent;
+    }
+    if (columns) length = length * Sym(reduction_lanes);
+    auto add = [&](DType dtype) {
+      cost_.row_bytes = cost_.row_bytes + length * Sym(byte_size(dtype));
+    };
+    for (const auto& [id, reads] : analysis_.reads) {
+      for (const Evaluation& e : reads) {
+        if (!e.per_row && std::popcount(passes_.of(id, e)) > 1) add(graph_[id].type.dtype);
+      }
+    }
+    for (NodeId id : cost_.staged) add(graph_[id].type.dtype);
+  }
+
+  void read(const DeviceModel* device, const Bindings& sizes) {
+    bool beyond = device != nullptr && at_sizes(cost_.row_bytes, sizes) > device->row_bytes;
+    for (const auto& [id, reads] : analysis_.reads) {
+      Sym elements(0), again(0), picked(0);
+      for (const Evaluation& e : reads) {
+        (e.run_time ? picked : elements) = (e.run_time ? picked : elements) + e.elements;
+        int times = e.per_row ? 1 : std::popcount(passes_.of(id, e));
+        if (beyond && times > 1) again = again + e.elements * Sym(times - 1);
+        bool loaded = !e.index.empty() || graph_[id].type.shape.empty();
+        if (loaded) {
+          cost_.instructions =
+              cost_.instructions + scaled(e.executions * Sym(times), access_cost);
+        }
+      }
+      elements = smaller(elements, element_count(graph_[id].type.shape)) + picked;
+      Sym width(byte_size(graph_[id].type.dtype));
+      cost_.read[id] = elements * width;
+      cost_.read_bytes = cost_.read_bytes + (elements + again) * width;
+    }
+  }
+
+  const Graph& graph_;
+  const Analysis& analysis_;
+  Passes passes_;
+  GroupCost cost_;
+};
+
+}  // namespace
+
+GroupCost measure(const Graph& graph, const Analysis& analysis, const DeviceModel* device,
+                  const Bindings& sizes) {
+  return Measure(graph, analysis).run(device, sizes);
+}
+
+double at_sizes(const Sym& value, const Bindings& sizes) {
+  if (std::optional<int64_t> constant = value.constant()) return static_cast<double>(*constant);
+  constexpr int64_t unlisted = 1024;
+  Bindings all = sizes;
+  for (const std::string& name : value.variables()) all.emplace(name, unlisted);
+  return static_cast<double>(value.evaluate(all));
+}
+
+Sym bytes_of(const Graph& graph, NodeId node) {
+  return element_count(graph[node].type.shape) * Sym(byte_size(graph[node].type.dtype));
+}
+
+std::string bytes_text(double bytes) {
+  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  while (bytes >= 1024 && unit + 1 < std::size(units)) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
+}
+
+// Loads and stores overlap with arithmetic, a product does not overlap with what follows on its tile.
+double work_us(const DeviceModel& device, double bytes, double instructions,
+               double product_flops) {
+  double memory = bytes / (device.copy_gbs * 1e3);
+  double compute = instructions / (device.instructions_gps * 1e3);
+  double product = product_flops / (device.product_gflops * 1e3);
+  return std::max(memory, compute + product);
+}
+
+}  // namespace ingot

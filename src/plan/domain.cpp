@@ -1,0 +1,471 @@
+// find_domain: choose variables from an anchor, spread indices over views and equal-sized ops in both
+// directions, then walk back from every output and reduction to see that nothing is needed elsewhere.
+#include "plan/domain.h"
+
+#include <algorithm>
+#include <deque>
+#include <set>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "plan/walk.h"
+
+namespace ingot {
+
+bool is_view(const Graph& graph, NodeId node) {
+  return (op_info(graph[node].op).flags & OpFlag::view) != 0;
+}
+
+bool is_reduction(const Graph& graph, NodeId node) {
+  return op_info(graph[node].op).category == Category::reduction;
+}
+
+bool is_contraction(const Graph& graph, NodeId node) {
+  return op_info(graph[node].op).category == Category::contraction;
+}
+
+bool is_literal(const Graph& graph, NodeId node) {
+  return graph[node].op == Op::constant && literal_value(graph[node]).has_value();
+}
+
+Sym smaller(const Sym& a, const Sym& b) {
+  if (a == b) return a;
+  if (a.constant() && b.constant()) return *a.constant() < *b.constant() ? a : b;
+  if (provably_nonnegative(b - a, {})) return a;
+  if (provably_nonnegative(a - b, {})) return b;
+  return min(a, b);
+}
+
+ReducedRuns reduced_runs(const Graph& graph, NodeId reduction) {
+  const Node& node = graph[reduction];
+  const Shape& shape = graph[node.operands[0]].type.shape;
+  std::vector<int> dims =
+      dims_attr(op_info(node.op), node.attrs, "dims", static_cast<int>(shape.size()));
+  ReducedRuns result;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d].is(1)) continue;
+    bool reduced = std::find(dims.begin(), dims.end(), static_cast<int>(d)) != dims.end();
+    if (reduced && !result.trailing) {
+      result.runs.emplace_back();
+      result.extents.emplace_back(1);
+    }
+    if (reduced) {
+      result.runs.back().push_back(d);
+      result.extents.back() = result.extents.back() * shape[d];
+    }
+    result.trailing = reduced;
+  }
+  return result;
+}
+
+void split_index(const Sym& value, const Shape& shape, const std::vector<size_t>& dims,
+                 const Ranges& ranges, std::vector<Sym>* index) {
+  Sym rest = value;
+  bool outermost = false;
+  for (size_t i = dims.size(); i-- > 0;) {
+    const Sym& size = shape[dims[i]];
+    if (size.is(1)) {
+      (*index)[dims[i]] = Sym(0);
+      continue;
+    }
+    outermost = std::all_of(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(i),
+                            [&](size_t d) { return shape[d].is(1); });
+    (*index)[dims[i]] = outermost ? rest : mod(rest, size, ranges);
+    if (!outermost) rest = floor_div(rest, size, ranges);
+  }
+}
+
+Ranges Domain::ranges() const {
+  Ranges ranges;
+  for (const DomainVar& var : vars) ranges[var.name] = var.extent;
+  return ranges;
+}
+
+namespace {
+
+using Index = std::vector<Sym>;
+
+std::string described(const Graph& graph, NodeId id) {
+  return fmt::format("'{}' {}", graph[id].name, shape_text(graph[id].type.shape));
+}
+
+class DomainFinder {
+ public:
+  DomainFinder(const Graph& graph, const std::vector<NodeId>& nodes,
+               const std::vector<NodeId>& outputs, Analysis* analysis)
+      : graph_(graph), nodes_(nodes), outputs_(outputs), analysis_(*analysis) {}
+
+  Decision run() {
+    analysis_.nodes = nodes_;
+    analysis_.outputs = outputs_;
+    if (!collect() || !choose_variables() || !place_all() || !check_reductions() ||
+        !check_outputs() || !walk()) {
+      return no_;
+    }
+    Decision yes;
+    yes.fused = true;
+    yes.reason = Reason::local_dependency;
+    return yes;
+  }
+
+ private:
+  bool refuse(Reason reason, std::string detail) {
+    no_.fused = false;
+    no_.reason = reason;
+    no_.detail = std::move(detail);
+    return false;
+  }
+
+  bool inside(NodeId id) const { return std::binary_search(nodes_.begin(), nodes_.end(), id); }
+  const Shape& shape(NodeId id) const { return graph_[id].type.shape; }
+
+  bool collect() {
+    if (outputs_.empty()) return refuse(Reason::unsupported_pattern, "nothing is stored");
+    for (NodeId id : nodes_) {
+      if (is_reduction(graph_, id)) reductions_.push_back(id);
+      if (is_contraction(graph_, id)) {
+        if (contraction_ >= 0) {
+          return refuse(Reason::library_operand, "two products do not share a kernel");
+        }
+        contraction_ = id;
+      }
+      const Node& node = graph_[id];
+      for (size_t k = 0; k < node.operands.size(); ++k) {
+        uses_[node.operands[k]].push_back({id, static_cast<int>(k)});
+      }
+    }
+    return contraction_ < 0 || operands_outside();
+  }
+
+  // A product reads its operands from memory: no value made in this group may reach it.
+  bool operands_outside() {
+    for (NodeId operand : graph_[contraction_].operands) {
+      NodeId id = operand;
+      while (inside(id) && is_view(graph_, id)) id = graph_[id].operands[0];
+      if (inside(id)) {
+        return refuse(Reason::library_operand,
+                      fmt::format("the product '{}' reads {} from memory",
+                                  graph_[contraction_].name, described(graph_, id)));
+      }
+    }
+    return true;
+  }
+
+  Sym add_var(const Sym& extent, bool reduced) {
+    std::string name = "i" + std::to_string(analysis_.domain.vars.size());
+    analysis_.domain.vars.push_back({name, extent, reduced});
+    ranges_[name] = extent;
+    return Sym::var(name);
+  }
+
+  bool choose_variables() {
+    const bool matmul = contraction_ >= 0 && graph_[contraction_].op == Op::matmul;
+    if (matmul) return variables_of_matmul();
+    if (reductions_.empty()) {
+      variables_of_shape(contraction_ >= 0 ? contraction_ : outputs_.back());
+    } else {
+      variables_of_reduction(reductions_[0]);
+    }
+    return true;
+  }
+
+  void variables_of_shape(NodeId id) {
+    Index index(shape(id).size(), Sym(0));
+    for (size_t d = 0; d < index.size(); ++d) {
+      if (!shape(id)[d].is(1)) index[d] = add_var(shape(id)[d], false);
+    }
+    anchor_ = id;
+    assign(id, index);
+  }
+
+  void variables_of_reduction(NodeId reduction) {
+    NodeId operand = graph_[reduction].operands[0];
+    ReducedRuns reduced = reduced_runs(graph_, reduction);
+    Index index(shape(operand).size(), Sym(0));
+    for (size_t d = 0, run = 0; d < index.size(); ++d) {
+      if (shape(operand)[d].is(1)) continue;
+      if (run < reduced.runs.size() && reduced.runs[run][0] == d) {
+        Sym var = add_var(reduced.extents[run], true);
+        split_index(var, shape(operand), reduced.runs[run], ranges_, &index);
+        d = reduced.runs[run].back();
+        ++run;
+      } else {
+        index[d] = add_var(shape(operand)[d], false);
+      }
+    }
+    analysis_.domain.trailing_reduced = reduced.trailing;
+    anchor_ = operand;
+    assign(operand, index);
+  }
+
+  // Rows of all batches are one variable, columns the other; a reduction may run over the columns.
+  bool variables_of_matmul() {
+    const Shape& result = shape(contraction_);
+    const Node& node = graph_[contraction_];
+    bool has_columns = shape(node.operands[1]).size() > 1 && !result.empty();
+    Index index(result.size(), Sym(0));
+    Sym rows = element_count(result);
+    std::vector<size_t> row_dims;
+    for (size_t d = 0; d + (has_columns ? 1 : 0) < result.size(); ++d) row_dims.push_back(d);
+    if (has_columns) {
+      rows = 1;
+      for (size_t d : row_dims) rows = rows * result[d];
+    }
+    if (!rows.is(1)) split_index(add_var(rows, false), result, row_dims, ranges_, &index);
+    std::string column;
+    if (has_columns && !result.back().is(1)) {
+      index.back() = add_var(result.back(), !reductions_.empty());
+      column = *index.back().variable();
+    }
+    anchor_ = contraction_;
+    assign(contraction_, index);
+    if (reductions_.empty()) return true;
+    if (column.empty()) {
+      return refuse(Reason::unsupported_pattern, "the product has no columns to reduce");
+    }
+    analysis_.domain.trailing_reduced = true;
+    return true;
+  }
+
+  void assign(NodeId id, Index index) {
+    if (known_.emplace(id, std::move(index)).second) queue_.push_back(id);
+  }
+
+  void spread() {
+    while (!queue_.empty()) {
+      NodeId id = queue_.front();
+      queue_.pop_front();
+      if (inside(id)) to_operands(id);
+      to_consumers(id);
+    }
+  }
+
+  // The operand's indices of the reduced dimensions, in order; nullopt if they are not the domain's.
+  std::optional<Index> reduced_index(NodeId reduction) const {
+    NodeId operand = graph_[reduction].operands[0];
+    ReducedRuns reduced = reduced_runs(graph_, reduction);
+    Index all(shape(operand).size(), Sym(0));
+    size_t run = 0;
+    for (const DomainVar& var : analysis_.domain.vars) {
+      if (!var.reduced) continue;
+      if (run == reduced.runs.size() || !(reduced.extents[run] == var.extent)) return std::nullopt;
+      split_index(Sym::var(var.name), shape(operand), reduced.runs[run++], ranges_, &all);
+    }
+    if (run != reduced.runs.size()) return std::nullopt;
+    Index result;
+    for (int d : dims_attr(op_info(graph_[reduction].op), graph_[reduction].attrs, "dims",
+                           static_cast<int>(all.size()))) {
+      result.push_back(all[static_cast<size_t>(d)]);
+    }
+    return result;
+  }
+
+  bool per_row(const Index& index) const {
+    for (const DomainVar& var : analysis_.domain.vars) {
+      if (!var.reduced) continue;
+      for (const Sym& i : index) {
+        if (i.uses(var.name)) return false;
+      }
+    }
+    return true;
+  }
+
+  // A step that keeps the number of elements is one to one, for every op but these two.
+  bool one_to_one(NodeId node, NodeId operand) const {
+    Op op = graph_[node].op;
+    return op != Op::gather && op != Op::pad && op != Op::concat &&
+           element_count(shape(node)) == element_count(shape(operand));
+  }
+
+  void to_operands(NodeId id) {
+    const Node& node = graph_[id];
+    if (is_contraction(graph_, id)) return;
+    if (is_reduction(graph_, id)) {
+      if (std::optional<Index> reduced = reduced_index(id)) {
+        assign(node.operands[0],
+               operand_access(graph_, id, 0, known_.at(id), ranges_, *reduced).index);
+      }
+      return;
+    }
+    for (size_t k = 0; k < node.operands.size(); ++k) {
+      NodeId operand = node.operands[k];
+      if (known_.count(operand) > 0 || !one_to_one(id, operand)) continue;
+      assign(operand,
+             operand_access(graph_, id, static_cast<int>(k), known_.at(id), ranges_).index);
+    }
+  }
+
+  void to_consumers(NodeId id) {
+    auto found = uses_.find(id);
+    if (found == uses_.end()) return;
+    const Index& index = known_.at(id);
+    for (auto [consumer, operand] : found->second) {
+      if (known_.count(consumer) > 0 || is_contraction(graph_, consumer)) continue;
+      if (is_reduction(graph_, consumer)) {
+        Index kept = kept_index(consumer, index);
+        if (per_row(kept)) assign(consumer, kept);
+      } else if (one_to_one(consumer, id)) {
+        std::optional<Index> result = result_index(graph_, consumer, operand, index, ranges_);
+        if (result) assign(consumer, *result);
+      }
+    }
+  }
+
+  Index kept_index(NodeId reduction, const Index& operand) const {
+    const Node& node = graph_[reduction];
+    std::vector<int> dims =
+        dims_attr(op_info(node.op), node.attrs, "dims", static_cast<int>(operand.size()));
+    bool keepdims = node.type.shape.size() == operand.size() && !dims.empty();
+    Index kept;
+    for (size_t d = 0; d < operand.size(); ++d) {
+      bool reduced = std::find(dims.begin(), dims.end(), static_cast<int>(d)) != dims.end();
+      if (!reduced) kept.push_back(operand[d]);
+      if (reduced && keepdims) kept.emplace_back(0);
+    }
+    return kept;
+  }
+
+  // Where no chain of views leads to a value, one of the anchor's shape (or of its kept part) is taken
+  // to run over the domain in the same order. The walk proves it or refuses.
+  bool guess(NodeId id) {
+    Shape wanted;
+    for (const Sym& size : shape(id)) {
+      if (!size.is(1)) wanted.push_back(size);
+    }
+    const Index& anchor = known_.at(anchor_);
+    for (bool kept_only : {false, true}) {
+      Shape sizes;
+      Index values;
+      for (size_t d = 0; d < anchor.size(); ++d) {
+        if (shape(anchor_)[d].is(1) || (kept_only && !per_row({anchor[d]}))) continue;
+        sizes.push_back(shape(anchor_)[d]);
+        values.push_back(anchor[d]);
+      }
+      if (!(sizes == wanted)) continue;
+      Index index(shape(id).size(), Sym(0));
+      for (size_t d = 0, next = 0; d < index.size(); ++d) {
+        if (!shape(id)[d].is(1)) index[d] = values[next++];
+      }
+      assign(id, index);
+      spread();
+      return true;
+    }
+    return false;
+  }
+
+  bool place_all() {
+    spread();
+    for (NodeId reduction : reductions_) {
+      if (known_.count(reduction) > 0) continue;
+      NodeId operand = graph_[reduction].operands[0];
+      if (known_.count(operand) > 0 || !guess(operand) || known_.count(reduction) == 0) {
+        return refuse(Reason::different_iteration_space,
+                      fmt::format("{} reduces {}, which does not run over {}",
+                                  described(graph_, reduction), described(graph_, operand),
+                                  described(graph_, anchor_)));
+      }
+    }
+    if (contraction_ >= 0 && known_.count(contraction_) == 0) {
+      return refuse(Reason::different_iteration_space,
+                    fmt::format("the product {} is not what {} runs over",
+                                described(graph_, contraction_), described(graph_, anchor_)));
+    }
+    for (NodeId output : outputs_) {
+      if (known_.count(output) > 0 || guess(output)) continue;
+      return refuse(Reason::different_iteration_space,
+                    fmt::format("{} has another iteration space than {}",
+                                described(graph_, output), described(graph_, anchor_)));
+    }
+    return true;
+  }
+
+  bool check_reductions() {
+    for (NodeId reduction : reductions_) {
+      std::optional<Index> reduced = reduced_index(reduction);
+      if (!reduced || !per_row(known_.at(reduction))) {
+        return refuse(Reason::different_iteration_space,
+                      fmt::format("{} reduces other dimensions than {}",
+                                  described(graph_, reduction),
+                                  described(graph_, reductions_[0])));
+      }
+      if (reduced_runs(graph_, reduction).trailing != analysis_.domain.trailing_reduced) {
+        return refuse(Reason::numerics,
+                      fmt::format("{} and {} add in different canonical orders",
+                                  described(graph_, reduction),
+                                  described(graph_, reductions_[0])));
+      }
+      analysis_.domain.index[reduction] = known_.at(reduction);
+    }
+    if (contraction_ < 0) return true;
+    const Index& index = known_.at(contraction_);
+    analysis_.domain.index[contraction_] = index;
+    const std::vector<DomainVar>& vars = analysis_.domain.vars;
+    bool block_kept = graph_[contraction_].op == Op::matmul || shape(contraction_)[0].is(1) ||
+                      (!vars.empty() && !vars[0].reduced && index[0] == Sym::var(vars[0].name));
+    return block_kept || refuse(Reason::needs_whole_tensor,
+                                fmt::format("{} is needed across images of the product",
+                                            described(graph_, contraction_)));
+  }
+
+  bool check_outputs() {
+    Sym all(1), kept(1);
+    for (const DomainVar& var : analysis_.domain.vars) {
+      all = all * var.extent;
+      if (!var.reduced) kept = kept * var.extent;
+    }
+    for (NodeId output : outputs_) {
+      const Index& index = known_.at(output);
+      if (!(element_count(shape(output)) == (per_row(index) ? kept : all))) {
+        return refuse(Reason::different_iteration_space,
+                      fmt::format("{} has another iteration space than {}",
+                                  described(graph_, output), described(graph_, anchor_)));
+      }
+      analysis_.domain.index[output] = index;
+    }
+    return true;
+  }
+
+  bool walk() {
+    Walk walk(graph_, nodes_, &analysis_);
+    for (NodeId reduction : reductions_) {
+      Access access = operand_access(graph_, reduction, 0, known_.at(reduction), ranges_,
+                                     *reduced_index(reduction));
+      walk.from_reduction(reduction, access.index);
+    }
+    for (NodeId output : outputs_) walk.from_output(output, known_.at(output));
+    if (contraction_ >= 0) walk.from_contraction(contraction_);
+    if (!walk.refusal().empty()) return refuse(walk.reason(), walk.refusal());
+    walk.find_levels();
+    return true;
+  }
+
+  const Graph& graph_;
+  const std::vector<NodeId>& nodes_;
+  const std::vector<NodeId>& outputs_;
+  Analysis& analysis_;
+  Decision no_;
+  std::vector<NodeId> reductions_;
+  NodeId contraction_ = -1, anchor_ = -1;
+  std::map<NodeId, std::vector<std::pair<NodeId, int>>> uses_;
+  std::map<NodeId, Index> known_;
+  std::deque<NodeId> queue_;
+  Ranges ranges_;
+};
+
+}  // namespace
+
+Decision analyze(const Graph& graph, const std::vector<NodeId>& nodes,
+                 const std::vector<NodeId>& outputs, Analysis* analysis) {
+  *analysis = {};
+  return DomainFinder(graph, nodes, outputs, analysis).run();
+}
+
+Decision find_domain(const Graph& graph, const std::vector<NodeId>& nodes,
+                     const std::vector<NodeId>& outputs, Domain* domain) {
+  Analysis analysis;
+  Decision decision = analyze(graph, nodes, outputs, &analysis);
+  if (decision) *domain = std::move(analysis.domain);
+  return decision;
+}
+
+}  // namespace ingot

@@ -1,0 +1,58 @@
+// The iteration space of a set of nodes, and who is computed how often in it. The same walk answers
+// legality, bytes, instructions and what is worth keeping between passes.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "graph/index_map.h"
+#include "plan/plan.h"
+
+namespace ingot {
+
+// A node evaluated at one index (of a group's node) or read at it (of a buffer).
+struct Evaluation {
+  std::vector<Sym> index;
+  Sym elements;    // distinct elements, at most
+  Sym executions;  // how often the loops come here, for one pass
+  bool per_row = false;              // uses no reduced variable: once, between the passes
+  bool run_time = false;             // rows picked by a gather
+  std::vector<NodeId> consumers;     // nodes that asked for it
+  bool stored = false;               // the group stores this value at this index
+};
+
+struct Analysis {
+  Domain domain;
+  std::vector<NodeId> nodes, outputs;
+  std::map<NodeId, std::vector<Evaluation>> evaluations;  // of the group's nodes
+  std::map<NodeId, std::vector<Evaluation>> reads;        // of the buffers it reads
+  std::map<NodeId, int> level;  // reductions that stand one after another up to and with the node
+  int levels = 0;
+};
+
+// find_domain with everything found on the way. `nodes` and `outputs` ascending.
+Decision analyze(const Graph& graph, const std::vector<NodeId>& nodes,
+                 const std::vector<NodeId>& outputs, Analysis* analysis);
+
+// A reduction's reduced dimensions: size-1 ones dropped, adjacent ones together.
+struct ReducedRuns {
+  std::vector<std::vector<size_t>> runs;  // dimensions of the operand
+  std::vector<Sym> extents;
+  bool trailing = false;  // the last dimension that is not 1 is reduced
+};
+ReducedRuns reduced_runs(const Graph& graph, NodeId reduction);
+
+// The indices of `dims` (row-major, of the sizes `shape[d]`) when `value` counts their elements.
+void split_index(const Sym& value, const Shape& shape, const std::vector<size_t>& dims,
+                 const Ranges& ranges, std::vector<Sym>* index);
+
+bool is_view(const Graph& graph, NodeId node);
+bool is_reduction(const Graph& graph, NodeId node);
+bool is_contraction(const Graph& graph, NodeId node);
+// Needs no buffer: a constant of one element.
+bool is_literal(const Graph& graph, NodeId node);
+
+// The smaller of two counts; a min expression where the sizes decide.
+Sym smaller(const Sym& a, const Sym& b);
+
+}  // namespace ingot

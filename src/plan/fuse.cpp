@@ -1,0 +1,375 @@
+#include "plan/fuse.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace ingot {
+namespace {
+
+constexpr size_t most_searched = 512;  // groups looked at in one search for a cycle
+
+Decision refusal(Reason reason, std::string detail) {
+  Decision decision;
+  decision.reason = reason;
+  decision.detail = std::move(detail);
+  return decision;
+}
+
+bool on_domain(const Domain& domain, NodeId node) {
+  auto found = domain.index.find(node);
+  if (found == domain.index.end()) return false;
+  for (const DomainVar& var : domain.vars) {
+    if (!var.reduced) continue;
+    for (const Sym& index : found->second) {
+      if (index.uses(var.name)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<NodeId> united(const std::vector<NodeId>& a, const std::vector<NodeId>& b) {
+  std::vector<NodeId> all;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all));
+  return all;
+}
+
+Fusion::Fusion(const Graph& graph, const UnitGraph& units, const DeviceModel& device,
+               const PlanOptions& options)
+    : graph_(graph), units_(units), device_(device), options_(options) {}
+
+Partition Fusion::run() {
+  start();
+  for (int u = 0; u < static_cast<int>(units_.units.size()); ++u) join_producers(u);
+  if (options_.fusion != FusionMode::off) {
+    try_again();
+    join_siblings();
+    recompute();
+  }
+  return finish();
+}
+
+std::string Fusion::named(NodeId node) const {
+  return fmt::format("'{}' {}", graph_[node].name, shape_text(graph_[node].type.shape));
+}
+
+// Every unit alone.
+void Fusion::start() {
+  clusters_.reserve(units_.units.size());
+  for (size_t u = 0; u < units_.units.size(); ++u) {
+    const Unit& unit = units_.units[u];
+    Cluster cluster;
+    cluster.units = {static_cast<int>(u)};
+    cluster.nodes = with_views(graph_, units_, unit.nodes);
+    cluster.outputs = unit.values;
+    for (NodeId id : unit.nodes) {
+      if (is_contraction(graph_, id)) cluster.contraction_unit = static_cast<int>(u);
+      cluster.reductions = cluster.reductions || is_reduction(graph_, id);
+    }
+    Analysis analysis;
+    Decision decision = analyze(graph_, cluster.nodes, cluster.outputs, &analysis);
+    INGOT_CHECK(decision.fused, "'{}' has no domain: {}", graph_[unit.result].name,
+                decision.detail);
+    cluster.work = work_of(analysis);
+    cluster.domain = std::move(analysis.domain);
+    clusters_.push_back(std::move(cluster));
+    cluster_of_.push_back(static_cast<int>(u));
+  }
+}
+
+Cluster::Work Fusion::work_of(const Analysis& analysis) const {
+  GroupCost cost = measure(graph_, analysis, &device_, options_.sizes);
+  double bytes = at_sizes(cost.read_bytes + cost.written, options_.sizes);
+  return {bytes, at_sizes(cost.row_bytes, options_.sizes),
+          work_us(device_, bytes, at_sizes(cost.instructions, options_.sizes),
+                  at_sizes(cost.product_flops, options_.sizes))};
+}
+
+const Cluster::Work& Fusion::work(int cluster) {
+  Cluster& c = at(cluster);
+  if (!c.work) {
+    Analysis analysis;
+    Decision decision = analyze(graph_, c.nodes, c.outputs, &analysis);
+    INGOT_CHECK(decision.fused, "a group lost its domain: {}", decision.detail);
+    c.work = work_of(analysis);
+  }
+  return *c.work;
+}
+
+// Edges into a unit, the largest value first: it is worth most.
+void Fusion::join_producers(int u) {
+  std::vector<Edge> edges;
+  for (NodeId value : unit(u).reads) {
+    if (unit_of(value) < 0) continue;
+    NodeId via = value;
+    for (NodeId id : unit(u).nodes) {
+      for (NodeId operand : graph_[id].operands) {
+        if (via == value && root(graph_, units_, operand) == value) via = operand;
+      }
+    }
+    Edge edge{value, via, unit_of(value), u, {}};
+    edges.push_back(std::move(edge));
+  }
+  std::stable_sort(edges.begin(), edges.end(), [&](const Edge& a, const Edge& b) {
+    return at_sizes(bytes_of(graph_, a.value), options_.sizes) >
+           at_sizes(bytes_of(graph_, b.value), options_.sizes);
+  });
+  for (Edge& edge : edges) {
+    edge.decision = try_edge(edge);
+    int p = cluster_of(edge.producer), c = cluster_of(edge.consumer);
+    tried_.emplace_back(at(p).version, at(c).version);
+    edges_.push_back(std::move(edge));
+  }
+}
+
+// A refused edge gets another chance where one of its groups has grown since.
+void Fusion::try_again() {
+  for (size_t i = 0; i < edges_.size(); ++i) {
+    Edge& edge = edges_[i];
+    if (edge.decision.fused) continue;
+    Reason reason = edge.decision.reason;
+    bool may_change = reason == Reason::would_cycle || reason == Reason::no_gain ||
+                      reason == Reason::different_iteration_space;
+    int p = cluster_of(edge.producer), c = cluster_of(edge.consumer);
+    bool grown = tried_[i] != std::pair(at(p).version, at(c).version);
+    if (p == c || (may_change && grown)) edge.decision = try_edge(edge);
+  }
+}
+
+bool Fusion::feeds_product(NodeId value, int u) const {
+  for (NodeId id : unit(u).nodes) {
+    if (!is_contraction(graph_, id)) continue;
+    for (NodeId operand : graph_[id].operands) {
+      if (root(graph_, units_, operand) == value) return true;
+    }
+  }
+  return false;
+}
+
+Decision Fusion::yes(const Edge& edge, int producer, bool had_reductions) const {
+  Decision decision;
+  decision.fused = true;
+  const Unit& consumer = unit(edge.consumer);
+  bool reduces = false;
+  for (NodeId id : consumer.nodes) reduces = reduces || is_reduction(graph_, id);
+  if (consumer.copy) {
+    decision.reason = Reason::view;
+    decision.detail = fmt::format("{} is stored as {}", named(edge.value), named(consumer.result));
+  } else if (at(producer).contraction_unit >= 0) {
+    decision.kind = "epilogue";
+    decision.reason = Reason::epilogue_on_tile;
+    decision.detail = fmt::format("{} is used on the product's block while it is in cache",
+                                  named(edge.value));
+  } else if (reduces && !had_reductions) {
+    decision.reason = Reason::into_reduction;
+    decision.detail = fmt::format("{} is computed where '{}' reads it", named(edge.value),
+                                  graph_[consumer.result].name);
+  } else if (had_reductions && on_domain(at(producer).domain, consumer.result)) {
+    decision.reason = Reason::row_in_fast_memory;
+    decision.detail =
+        fmt::format("the row of {} stays in fast memory between the passes", named(edge.value));
+  } else {
+    decision.reason = Reason::local_dependency;
+    decision.detail = fmt::format("{} is used where it is made", named(edge.value));
+  }
+  return decision;
+}
+
+Decision Fusion::try_edge(const Edge& edge) {
+  int p = cluster_of(edge.producer), c = cluster_of(edge.consumer);
+  bool had_reductions = at(p).reductions;
+  if (feeds_product(edge.value, edge.consumer)) {
+    Decision no = refusal(Reason::library_operand,
+                          fmt::format("the product '{}' reads {} from memory",
+                                      graph_[unit(edge.consumer).result].name, named(edge.value)));
+    no.kind = "prologue";
+    return no;
+  }
+  if (p == c) return yes(edge, p, had_reductions);
+  if (options_.fusion == FusionMode::off && !unit(edge.consumer).copy) {
+    return refusal(Reason::fusion_off, "fusion is off: one kernel for each op");
+  }
+  if (extend_elementwise(p, c)) return yes(edge, cluster_of(edge.producer), had_reductions);
+  Union merged;
+  Decision decision = try_merge(p, c, &merged, false);
+  if (!decision) {
+    if (at(p).contraction_unit >= 0) decision.kind = "epilogue";
+    return decision;
+  }
+  merge(p, c, std::move(merged));
+  return yes(edge, cluster_of(edge.producer), had_reductions);
+}
+
+// Some unit outside both clusters reads the value.
+bool Fusion::read_outside(NodeId value, int a, int b) const {
+  if (units_.graph_output[static_cast<size_t>(value)]) return true;
+  const std::vector<int>& all = readers(value);
+  return std::any_of(all.begin(), all.end(), [&](int u) {
+    return cluster_of(u) != a && cluster_of(u) != b;
+  });
+}
+
+// The common case of a chain, without another walk: one elementwise op, all of whose operands from the
+// producer's group are stored there in the op's own shape and at the same index.
+bool Fusion::extend_elementwise(int p, int c) {
+  Cluster& into = at(p);
+  const Cluster& from = at(c);
+  if (from.units.size() != 1 || into.nodes.size() >= most_nodes) return false;
+  const Unit& u = unit(from.units[0]);
+  if (u.nodes.size() != 1 || u.copy) return false;
+  const Node& node = graph_[u.result];
+  if (op_info(node.op).category != Category::elementwise) return false;
+  const std::vector<Sym>* index = nullptr;
+  for (NodeId operand : node.operands) {
+    NodeId value = root(graph_, units_, operand);
+    if (unit_of(value) < 0 || cluster_of(unit_of(value)) != p) continue;
+    auto found = into.domain.index.find(value);
+    if (value != operand || found == into.domain.index.end() ||
+        !(graph_[value].type.shape == node.type.shape)) {
+      return false;
+    }
+    if (index != nullptr && !(*index == found->second)) return false;
+    index = &found->second;
+  }
+  if (index == nullptr || depends(c, p)) return false;
+  into.domain.index.emplace(u.result, *index);
+  std::vector<NodeId> outputs = united(into.outputs, from.outputs);
+  std::erase_if(outputs, [&](NodeId value) { return !read_outside(value, p, c); });
+  for (NodeId id : from.nodes) {
+    auto place = std::upper_bound(into.nodes.begin(), into.nodes.end(), id);
+    if (place == into.nodes.begin() || *(place - 1) != id) into.nodes.insert(place, id);
+  }
+  into.outputs = std::move(outputs);
+  absorb(p, c);
+  return true;
+}
+
+std::vector<int> Fusion::producers(int cluster) const {
+  std::vector<int> result;
+  for (int u : at(cluster).units) {
+    for (NodeId value : unit(u).reads) {
+      if (unit_of(value) < 0) continue;
+      int from = cluster_of(unit_of(value));
+      if (from != cluster) result.push_back(from);
+    }
+  }
+  std::sort(result.begin(), result.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
+}
+
+// Does `cluster` need `on` through a third one? Units that all come before `on`'s first cannot depend on
+// it; a search that gets too long says yes.
+bool Fusion::depends(int cluster, int on) const {
+  std::vector<int> stack = producers(cluster);
+  std::erase(stack, on);
+  std::set<int> seen(stack.begin(), stack.end());
+  int first = at(on).units.front();
+  while (!stack.empty()) {
+    int next = stack.back();
+    stack.pop_back();
+    if (at(next).units.back() < first) continue;
+    if (seen.size() > most_searched) return true;
+    for (int from : producers(next)) {
+      if (from == on) return true;
+      if (seen.insert(from).second) stack.push_back(from);
+    }
+  }
+  return false;
+}
+
+Decision Fusion::try_merge(int p, int c, Union* merged, bool sibling) {
+  const Cluster& into = at(p);
+  const Cluster& from = at(c);
+  if (into.contraction_unit >= 0 && from.contraction_unit >= 0) {
+    return refusal(Reason::library_operand, "each product is a kernel of its own");
+  }
+  if (into.nodes.size() + from.nodes.size() > most_nodes) {
+    return refusal(Reason::no_gain, fmt::format("a group has at most {} nodes, to keep compile "
+                                                "times linear", most_nodes));
+  }
+  if (depends(c, p) || (sibling && depends(p, c))) {
+    return refusal(Reason::would_cycle, "another kernel has to run between the two");
+  }
+  merged->nodes = united(into.nodes, from.nodes);
+  merged->outputs = united(into.outputs, from.outputs);
+  std::erase_if(merged->outputs, [&](NodeId value) { return !read_outside(value, p, c); });
+  Decision decision = analyze(graph_, merged->nodes, merged->outputs, &merged->analysis);
+  if (!decision) return decision;
+  merged->work = work_of(merged->analysis);
+  if (options_.fusion == FusionMode::automatic) return gain(p, c, merged, sibling);
+  return decision;
+}
+
+// Predicted time together against apart, and whether what is read again fits the fast memory.
+Decision Fusion::gain(int p, int c, Union* merged, bool sibling) {
+  const Cluster::Work &a = work(p), &b = work(c), &both = merged->work;
+  double limit = device_.row_bytes;
+  if (both.row_bytes > limit && a.row_bytes <= limit && b.row_bytes <= limit) {
+    return refusal(Reason::row_too_large,
+                   fmt::format("a row of {} does not stay in {} of fast memory",
+                               bytes_text(both.row_bytes), bytes_text(limit)));
+  }
+  double saved = a.us + b.us + device_.launch_us - both.us;
+  double bytes = a.bytes + b.bytes - both.bytes;
+  if (saved < 0 || (sibling && bytes <= 0)) {
+    return refusal(Reason::no_gain,
+                   fmt::format("together {:.2f} us, apart {:.2f} us, predicted; {} saved",
+                               both.us, a.us + b.us + device_.launch_us,
+                               bytes_text(std::max(0.0, bytes))));
+  }
+  Decision decision;
+  decision.fused = true;
+  return decision;
+}
+
+void Fusion::merge(int p, int c, Union merged) {
+  Cluster& into = at(p);
+  into.nodes = std::move(merged.nodes);
+  into.outputs = std::move(merged.outputs);
+  into.domain = std::move(merged.analysis.domain);
+  absorb(p, c);
+  into.work = merged.work;
+}
+
+void Fusion::absorb(int p, int c) {
+  Cluster& into = at(p);
+  Cluster& from = at(c);
+  std::vector<int> units;
+  std::merge(into.units.begin(), into.units.end(), from.units.begin(), from.units.end(),
+             std::back_inserter(units));
+  for (int u : from.units) cluster_of_[static_cast<size_t>(u)] = p;
+  into.units = std::move(units);
+  into.contraction_unit = std::max(into.contraction_unit, from.contraction_unit);
+  into.reductions = into.reductions || from.reductions;
+  ++into.version;
+  into.work.reset();
+  from = {};
+  from.alive = false;
+}
+
+Partition Fusion::finish() {
+  Partition result;
+  for (const Cluster& cluster : clusters_) {
+    if (!cluster.alive) continue;
+    Part part;
+    part.recomputed = cluster.recomputed;
+    for (int u : cluster.units) {
+      part.nodes.insert(part.nodes.end(), unit(u).nodes.begin(), unit(u).nodes.end());
+    }
+    part.nodes.insert(part.nodes.end(), part.recomputed.begin(), part.recomputed.end());
+    std::sort(part.nodes.begin(), part.nodes.end());
+    result.parts.push_back(std::move(part));
+  }
+  result.edges = std::move(edges_);
+  return result;
+}
+
+Partition partition(const Graph& graph, const UnitGraph& units, const DeviceModel& device,
+                    const PlanOptions& options) {
+  return Fusion(graph, units, device, options).run();
+}
+
+}  // namespace ingot

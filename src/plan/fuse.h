@@ -1,0 +1,98 @@
+// Greedy fusion over the units in topological order.
+#pragma once
+
+#include <optional>
+
+#include "plan/partition.h"
+
+namespace ingot {
+
+inline constexpr size_t most_nodes = 256;  // of a group: compile time grows faster than linearly
+
+std::vector<NodeId> united(const std::vector<NodeId>& a, const std::vector<NodeId>& b);
+
+// Units that run together so far.
+struct Cluster {
+  std::vector<int> units;       // ascending
+  std::vector<NodeId> nodes;    // with the views between them; ascending
+  std::vector<NodeId> outputs;  // ascending
+  std::vector<NodeId> recomputed;
+  Domain domain;
+  int contraction_unit = -1;
+  bool reductions = false, alive = true;
+  int version = 0;
+  struct Work {
+    double bytes, row_bytes, us;
+  };
+  std::optional<Work> work;     // at the options' sizes; derived when asked for
+};
+
+class Fusion {
+ public:
+  Fusion(const Graph& graph, const UnitGraph& units, const DeviceModel& device,
+         const PlanOptions& options);
+  Partition run();
+
+ private:
+  struct Union {
+    std::vector<NodeId> nodes, outputs;
+    Analysis analysis;
+    Cluster::Work work;
+  };
+  void start();
+  void join_producers(int unit);
+  void try_again();
+  Decision try_edge(const Edge& edge);
+  Decision try_merge(int into, int from, Union* merged, bool sibling);
+  bool extend_elementwise(int into, int from);
+  Decision gain(int into, int from, Union* merged, bool sibling);
+  void merge(int into, int from, Union merged);
+  void absorb(int into, int from);
+  bool feeds_product(NodeId value, int unit) const;
+  bool depends(int cluster, int on) const;
+  std::vector<int> producers(int cluster) const;
+  bool read_outside(NodeId value, int a, int b) const;
+  Cluster::Work work_of(const Analysis& analysis) const;
+  const Cluster::Work& work(int cluster);
+  Decision yes(const Edge& edge, int producer_cluster, bool had_reductions) const;
+  void join_siblings();
+  void join_readers(NodeId value);
+  void recompute();
+  // A value that is stored for other groups, and what it takes to compute it in each of them.
+  struct Recomputation {
+    int owner;
+    NodeId value;
+    std::vector<int> consumers;
+    std::vector<NodeId> again, left;  // nodes to compute again; what the owner still stores
+    Analysis rest;                    // of the owner then
+    std::vector<Union> grown;         // the consumers
+    Sym materialized, recomputed;     // bytes of both choices
+    double slower_us = 0;             // predicted
+  };
+  std::optional<Recomputation> weigh(int owner, NodeId value);
+  void recompute_value(int owner, NodeId value);
+  void apply(Recomputation r);
+  std::vector<NodeId> subtree(const Cluster& cluster, NodeId value) const;
+  Partition finish();
+
+  Cluster& at(int cluster) { return clusters_[static_cast<size_t>(cluster)]; }
+  const Cluster& at(int cluster) const { return clusters_[static_cast<size_t>(cluster)]; }
+  int cluster_of(int unit) const { return cluster_of_[static_cast<size_t>(unit)]; }
+  const Unit& unit(int u) const { return units_.units[static_cast<size_t>(u)]; }
+  int unit_of(NodeId node) const { return units_.unit_of[static_cast<size_t>(node)]; }
+  const std::vector<int>& readers(NodeId node) const {
+    return units_.readers[static_cast<size_t>(node)];
+  }
+  std::string named(NodeId node) const;
+
+  const Graph& graph_;
+  const UnitGraph& units_;
+  const DeviceModel& device_;
+  const PlanOptions& options_;
+  std::vector<Cluster> clusters_;
+  std::vector<int> cluster_of_;
+  std::vector<Edge> edges_;
+  std::vector<std::pair<int, int>> tried_;  // versions of both clusters when edge i was refused
+};
+
+}  // namespace ingot

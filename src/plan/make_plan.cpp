@@ -1,0 +1,79 @@
+// The planner's entry points, in the order of its steps: units → partition → groups → accounts.
+#include "base/error.h"
+#include "plan/partition.h"
+
+namespace ingot {
+
+std::string_view reason_text(Reason reason) {
+  static constexpr std::string_view texts[] = {
+      "local_dependency", "into_reduction", "row_in_fast_memory", "shared_input",
+      "epilogue_on_tile", "materialized", "recomputed", "view", "composite",
+      "different_iteration_space", "would_cycle", "needs_whole_tensor", "row_too_large",
+      "graph_output_only", "library_operand", "fusion_off", "no_gain", "numerics",
+      "unsupported_pattern", "user_plan"};
+  return texts[static_cast<size_t>(reason)];
+}
+
+Plan make_plan(const Graph& graph, const DeviceModel& device, const PlanOptions& options) {
+  Plan plan;
+  plan.graph_name = graph.name;
+  plan.device = device.name;
+  plan.numerics = options.numerics;
+  plan.fusion = options.fusion;
+  UnitGraph units = make_units(graph);
+  Partition parts = partition(graph, units, device, options);
+  plan.groups = build_groups(graph, units, parts.parts, device, options);
+  plan.decisions = account(graph, units, std::move(parts.edges), plan.groups);
+  verify(graph, plan, "plan");
+  return plan;
+}
+
+Sym separate_bytes(const Graph& graph) { return separate(graph, make_units(graph)).total; }
+
+int64_t separate_kernels(const Graph& graph) {
+  int64_t count = 0;
+  for (const Unit& unit : make_units(graph).units) count += unit.copy ? 0 : 1;
+  return count;
+}
+
+Sym group_bytes(const Group& group) {
+  return group.traffic.read + group.traffic.written + group.traffic.workspace;
+}
+
+// The larger of memory time and arithmetic time, plus the start of the kernel.
+Estimate estimate(const Group& group, const DeviceModel& device, const Bindings& sizes) {
+  double bytes = at_sizes(group_bytes(group), sizes);
+  double flops = at_sizes(group.flops, sizes);
+  double instructions = at_sizes(group.instructions, sizes);
+  double product = group.contraction >= 0 ? flops : 0;
+  double memory_us = work_us(device, bytes, 0, 0);
+  double us = work_us(device, bytes, instructions, product);
+  Estimate result;
+  result.us = us + device.launch_us;
+  result.bound = us < device.launch_us ? "launch" : us > memory_us ? "compute" : "memory";
+  result.intensity = bytes > 0 ? flops / bytes : 0;
+  return result;
+}
+
+Estimate estimate_separate(const Graph& graph, const DeviceModel& device, const Bindings& sizes) {
+  PlanOptions options;
+  options.fusion = FusionMode::off;
+  options.sizes = sizes;
+  Plan plan = make_plan(graph, device, options);
+  Estimate total{0, "memory", 0};
+  double longest = 0, bytes = 0, flops = 0;
+  for (const Group& group : plan.groups) {
+    Estimate one = estimate(group, device, sizes);
+    total.us += one.us;
+    bytes += at_sizes(group_bytes(group), sizes);
+    flops += at_sizes(group.flops, sizes);
+    if (one.us > longest) {
+      longest = one.us;
+      total.bound = one.bound;
+    }
+  }
+  total.intensity = bytes > 0 ? flops / bytes : 0;
+  return total;
+}
+
+}  // namespace ingot

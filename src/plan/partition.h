@@ -1,0 +1,53 @@
+// Which units run together: the fusion algorithm's result before details are derived.
+#pragma once
+
+#include "plan/cost.h"
+
+namespace ingot {
+
+// The nodes of one kernel, without views. `recomputed` ones are another part's.
+struct Part {
+  std::vector<NodeId> nodes, recomputed;
+};
+
+// An edge between two units, or (kind "sibling") two units that read the same buffer.
+struct Edge {
+  NodeId value = -1;  // the producer's stored value, or the shared buffer
+  NodeId via = -1;    // the view it is seen through, or the value itself
+  int producer = -1;  // unit; of a sibling edge the first
+  int consumer = -1;
+  Decision decision;
+};
+
+struct Partition {
+  std::vector<Part> parts;
+  std::vector<Edge> edges;
+};
+
+Partition partition(const Graph& graph, const UnitGraph& units, const DeviceModel& device,
+                    const PlanOptions& options);
+
+// Parts → groups in execution order with everything a Group has. Error{input} where a part has no
+// common iteration space or depends on itself through another.
+std::vector<Group> build_groups(const Graph& graph, const UnitGraph& units,
+                                const std::vector<Part>& parts, const DeviceModel& device,
+                                const PlanOptions& options);
+
+std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
+                                       const Analysis& analysis, const GroupCost& cost,
+                                       const DeviceModel& device);
+
+// Fills in reasons that only the finished plan shows (materialized, recomputed) and every edge's share of
+// the bytes saved; the shares sum to separate − fused.
+std::vector<Decision> account(const Graph& graph, const UnitGraph& units,
+                              std::vector<Edge> edges, const std::vector<Group>& groups);
+
+// What a unit moves when it runs alone, by buffer read; and its results' bytes. Copies of views: nothing.
+struct SeparateBytes {
+  std::vector<std::map<NodeId, Sym>> read;  // by unit
+  std::vector<Sym> written;
+  Sym total;
+};
+SeparateBytes separate(const Graph& graph, const UnitGraph& units);
+
+}  // namespace ingot

@@ -1,0 +1,92 @@
+// Which schedules a group gets, and the sizes that choose between them at run time.
+#include <algorithm>
+
+#include "graph/reduction_order.h"
+#include "plan/partition.h"
+
+namespace ingot {
+namespace {
+
+constexpr int64_t tile_bytes = 256 << 10;  // of a product's block: stays in the second-level cache
+constexpr int64_t fewest_rows = 16, most_rows = 128, rows_of_unknown_width = 32;
+constexpr int64_t split_length = 8 * trailing_chunk;  // shorter rows are not worth a second phase
+
+// Guards that hold for every size vanish; a variant whose guards cannot hold does too.
+bool possible(Schedule* schedule) {
+  std::erase_if(schedule->guards, [](const Schedule::AtLeast& guard) {
+    return provably_nonnegative(guard.value - Sym(guard.minimum), {});
+  });
+  return std::none_of(schedule->guards.begin(), schedule->guards.end(),
+                      [](const Schedule::AtLeast& guard) {
+                        return guard.value.constant() && *guard.value.constant() < guard.minimum;
+                      });
+}
+
+// From static shapes only, so that a row's bits do not depend on the number of rows.
+int64_t block_rows(const Graph& graph, NodeId contraction) {
+  const Node& node = graph[contraction];
+  if (node.op != Op::matmul) return 1;
+  bool vector = graph[node.operands[1]].type.shape.size() == 1;
+  std::optional<int64_t> columns = vector || node.type.shape.empty()
+                                       ? std::optional<int64_t>(1)
+                                       : node.type.shape.back().constant();
+  if (!columns) return rows_of_unknown_width;
+  int64_t width = std::max<int64_t>(1, *columns) * byte_size(compute_dtype(node.type.dtype));
+  return std::clamp(tile_bytes / width / fewest_rows * fewest_rows, fewest_rows, most_rows);
+}
+
+Schedule split(const Analysis& analysis, const std::string& base, const DeviceModel& device) {
+  Schedule schedule;
+  schedule.name = base == "rows" ? "split" : base + ", split";
+  schedule.split_rows = true;
+  Sym rows(1);
+  for (const DomainVar& var : analysis.domain.vars) {
+    if (!var.reduced) rows = rows * var.extent;
+  }
+  const Sym& length = analysis.domain.vars.back().extent;
+  int64_t few = 2 * static_cast<int64_t>(device.multiprocessors);
+  schedule.guards = {{Sym(0) - rows, -few}, {length, split_length}};
+  return schedule;
+}
+
+}  // namespace
+
+std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
+                                       const Analysis& analysis, const GroupCost& cost,
+                                       const DeviceModel& device) {
+  Schedule plain;
+  plain.staged = cost.staged;
+  if (group.contraction >= 0) {
+    plain.name = "tiles";
+    plain.block_rows = block_rows(graph, group.contraction);
+    return {plain};
+  }
+  bool reduces = analysis.levels > 0;
+  bool columns = reduces && !group.domain.trailing_reduced;
+  plain.name = columns ? "columns" : group.domain.vars.size() > 1 || reduces ? "rows" : "flat";
+  bool full = false;
+  for (NodeId id : group.outputs) {
+    full = full || !reduces || !analysis.evaluations.at(id)[0].per_row;
+  }
+  std::vector<Schedule> schedules;
+  auto offer = [&](Schedule schedule) {
+    bool settled = !schedules.empty() && schedules.back().guards.empty();
+    if (!settled && possible(&schedule)) schedules.push_back(std::move(schedule));
+  };
+  if (reduces && !columns && !full && analysis.levels == 1 && !group.domain.vars.empty() &&
+      group.domain.vars.back().reduced) {
+    offer(split(analysis, plain.name, device));
+  }
+  if (full) {
+    Schedule streaming = plain;
+    streaming.name += ", streaming";
+    streaming.streaming = true;
+    streaming.guards = {{group.traffic.read + group.traffic.written,
+                         static_cast<int64_t>(device.cache_bytes)}};
+    offer(std::move(streaming));
+  }
+  offer(std::move(plain));
+  return schedules;
+}
+
+}  // namespace ingot

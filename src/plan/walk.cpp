@@ -1,0 +1,192 @@
+#include "plan/walk.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace ingot {
+
+Walk::Walk(const Graph& graph, const std::vector<NodeId>& nodes, Analysis* analysis)
+    : graph_(graph),
+      nodes_(nodes),
+      analysis_(*analysis),
+      ranges_(analysis->domain.ranges()),
+      most_(8 * nodes.size() + 256) {
+  for (bool reduced : {false, true}) {
+    for (const DomainVar& var : analysis_.domain.vars) {
+      if (var.reduced == reduced) loops_.push_back(var);
+    }
+  }
+}
+
+bool Walk::inside(NodeId id) const { return std::binary_search(nodes_.begin(), nodes_.end(), id); }
+
+void Walk::refuse(Reason reason, std::string text) {
+  if (!refusal_.empty()) return;
+  reason_ = reason;
+  refusal_ = std::move(text);
+}
+
+bool Walk::per_row(const std::vector<Sym>& index) const {
+  for (const Sym& i : index) {
+    if (i.constant()) continue;
+    for (const std::string& name : i.variables()) {
+      if (name[0] == '@') return false;
+      for (const DomainVar& var : loops_) {
+        if (var.reduced && var.name == name) return false;
+      }
+    }
+  }
+  return true;
+}
+
+// A value is computed in the innermost loop whose variable it needs.
+Sym Walk::executions(const std::vector<Sym>& index, const Sym& parent) const {
+  size_t depth = 0;
+  for (const Sym& i : index) {
+    if (i.constant()) continue;
+    for (const std::string& name : i.variables()) {
+      if (name[0] == '@') return parent;  // at a run-time index: as often as the gather
+      for (size_t d = depth; d < loops_.size(); ++d) {
+        if (loops_[d].name == name) depth = d + 1;
+      }
+    }
+  }
+  Sym count(1);
+  for (size_t d = 0; d < depth; ++d) count = count * loops_[d].extent;
+  return count;
+}
+
+void Walk::from_reduction(NodeId reduction, const std::vector<Sym>& operand_index) {
+  Sym all(1);
+  for (const DomainVar& var : loops_) all = all * var.extent;
+  analysis_.evaluations[reduction].push_back(
+      {analysis_.domain.index.at(reduction), element_count(graph_[reduction].type.shape), all,
+       true, false, {}, false});
+  NodeId operand = graph_[reduction].operands[0];
+  visit(operand, {operand_index, element_count(graph_[operand].type.shape), all, false, reduction});
+}
+
+void Walk::from_output(NodeId output, const std::vector<Sym>& index) {
+  Sym count = element_count(graph_[output].type.shape);
+  visit(output, {index, count, count, false, -1});
+}
+
+void Walk::from_contraction(NodeId contraction) {
+  auto& own = analysis_.evaluations[contraction];
+  if (own.empty()) {
+    Sym count = element_count(graph_[contraction].type.shape);
+    own.push_back({analysis_.domain.index.at(contraction), count, count, false, false, {}, false});
+  }
+  for (NodeId id : graph_[contraction].operands) {
+    Sym elements = element_count(graph_[id].type.shape);
+    while (inside(id)) {  // views only: operands_outside() has seen to it
+      id = graph_[id].operands[0];
+      elements = smaller(elements, element_count(graph_[id].type.shape));
+    }
+    analysis_.reads[id].push_back({{}, elements, elements, false, false, {contraction}, false});
+  }
+}
+
+// Merges the need into an evaluation at the same index. `first`: it is new.
+bool Walk::seen(std::vector<Evaluation>& list, const Need& need, bool* first) {
+  *first = true;
+  for (Evaluation& e : list) {
+    if (!(e.index == need.index)) continue;
+    *first = false;
+    if (need.consumer >= 0 && (e.consumers.empty() || e.consumers.back() != need.consumer)) {
+      e.consumers.push_back(need.consumer);
+    }
+    e.stored = e.stored || need.consumer < 0;
+    return true;
+  }
+  Evaluation e;
+  e.index = need.index;
+  e.elements = need.elements;
+  e.executions = need.executions;
+  e.per_row = per_row(need.index);
+  e.run_time = need.run_time;
+  if (need.consumer >= 0) e.consumers.push_back(need.consumer);
+  e.stored = need.consumer < 0;
+  list.push_back(std::move(e));
+  return false;
+}
+
+void Walk::visit(NodeId id, Need need) {
+  if (!refusal_.empty()) return;
+  const Node& node = graph_[id];
+  for (size_t d = 0; d < need.index.size(); ++d) {
+    if (node.type.shape[d].is(1)) need.index[d] = Sym(0);
+  }
+  bool first = false;
+  if (!inside(id)) {
+    if (is_literal(graph_, id)) return;
+    need.executions = executions(need.index, need.executions);
+    seen(analysis_.reads[id], need, &first);
+    return;
+  }
+  if (is_reduction(graph_, id) || is_contraction(graph_, id)) {
+    auto canonical = analysis_.domain.index.find(id);
+    if (canonical == analysis_.domain.index.end() || !(canonical->second == need.index)) {
+      refuse(Reason::needs_whole_tensor,
+             fmt::format("'{}' is needed at another index than it is computed at", node.name));
+      return;
+    }
+    std::vector<Evaluation>& own = analysis_.evaluations[id];
+    if (own.empty()) {
+      Sym count = element_count(node.type.shape);
+      own.push_back({need.index, count, count, false, false, {}, false});
+    }
+    if (need.consumer < 0) own[0].stored = true;
+    if (need.consumer >= 0) own[0].consumers.push_back(need.consumer);
+    return;
+  }
+  need.executions = executions(need.index, need.executions);
+  std::vector<Evaluation>& list = analysis_.evaluations[id];
+  if (seen(list, need, &first)) return;
+  if (++evaluations_ > most_) {
+    refuse(Reason::no_gain, fmt::format("'{}' and others would be computed at too many indices",
+                                        node.name));
+    return;
+  }
+  visit_operands(id, need, list.size());
+}
+
+void Walk::visit_operands(NodeId id, const Need& need, size_t ordinal) {
+  const Node& node = graph_[id];
+  for (size_t k = 0; k < node.operands.size(); ++k) {
+    NodeId operand = node.operands[k];
+    if (!inside(operand) && is_literal(graph_, operand)) continue;
+    Access access = operand_access(graph_, id, static_cast<int>(k), need.index, ranges_);
+    const Shape& shape = graph_[operand].type.shape;
+    Need next{access.index, smaller(need.elements, element_count(shape)), need.executions,
+              need.run_time, id};
+    if (access.run_time_dim >= 0) {  // rows of a table, as many as the gather gives
+      auto dim = static_cast<size_t>(access.run_time_dim);
+      std::string name = fmt::format("{}{}_{}", run_time_symbol, id, ordinal);
+      ranges_[name] = shape[dim];
+      for (Sym& i : next.index) {
+        i = i.substitute({{std::string(run_time_symbol), Sym::var(name)}}, ranges_);
+      }
+      next.elements = need.elements;
+      next.run_time = true;
+    }
+    visit(operand, std::move(next));
+  }
+}
+
+void Walk::find_levels() {
+  for (NodeId id : nodes_) {
+    int level = 0;
+    for (NodeId operand : graph_[id].operands) {
+      auto found = analysis_.level.find(operand);
+      if (found != analysis_.level.end()) level = std::max(level, found->second);
+    }
+    if (is_reduction(graph_, id)) ++level;
+    analysis_.level[id] = level;
+    analysis_.levels = std::max(analysis_.levels, level);
+  }
+}
+
+}  // namespace ingot

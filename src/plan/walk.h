@@ -1,0 +1,50 @@
+// The walk from what a group stores and reduces back to what it reads: at which indices each node is
+// needed. The only place that decides whether values made in a group are needed elsewhere in it.
+#pragma once
+
+#include <string>
+
+#include "plan/domain.h"
+
+namespace ingot {
+
+class Walk {
+ public:
+  Walk(const Graph& graph, const std::vector<NodeId>& nodes, Analysis* analysis);
+
+  void from_reduction(NodeId reduction, const std::vector<Sym>& operand_index);
+  void from_output(NodeId output, const std::vector<Sym>& index);
+  // The operands' buffers; they are read by the library.
+  void from_contraction(NodeId contraction);
+  void find_levels();
+
+  const std::string& refusal() const { return refusal_; }  // empty: legal
+  Reason reason() const { return reason_; }
+
+ private:
+  struct Need {
+    std::vector<Sym> index;
+    Sym elements;
+    Sym executions;
+    bool run_time;
+    NodeId consumer;
+  };
+  bool inside(NodeId id) const;
+  void visit(NodeId id, Need need);
+  void visit_operands(NodeId id, const Need& need, size_t ordinal);
+  bool seen(std::vector<Evaluation>& list, const Need& need, bool* first);
+  void refuse(Reason reason, std::string text);
+  Sym executions(const std::vector<Sym>& index, const Sym& parent) const;
+  bool per_row(const std::vector<Sym>& index) const;
+
+  const Graph& graph_;
+  const std::vector<NodeId>& nodes_;
+  Analysis& analysis_;
+  Ranges ranges_;
+  std::vector<DomainVar> loops_;  // in the order of the loops: kept, then reduced
+  size_t evaluations_ = 0, most_;
+  std::string refusal_;
+  Reason reason_ = Reason::unsupported_pattern;
+};
+
+}  // namespace ingot

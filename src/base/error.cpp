@@ -8,9 +8,12 @@ namespace {
 
 std::string_view kind_text(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::input: return "error";
-    case ErrorKind::unsupported: return "unsupported";
-    case ErrorKind::internal: return "internal error";
+    case ErrorKind::input:
+      return "error";
+    case ErrorKind::unsupported:
+      return "unsupported";
+    case ErrorKind::internal:
+      return "internal error";
   }
   return "error";
 }
@@ -43,9 +46,8 @@ Error::Error(ErrorKind kind, std::string message, Location location, std::vector
       what_(rendered()) {}
 
 std::string Error::rendered() const {
-  std::string text =
-      fmt::format("{}{}: {}{}", place_text(location_), kind_text(kind_), message_,
-                  caret_text(location_));
+  std::string text = fmt::format("{}{}: {}{}", place_text(location_), kind_text(kind_), message_,
+                                 caret_text(location_));
   for (const std::string& note : notes_) text += "\nnote: " + note;
   return text;
 }

@@ -16,10 +16,10 @@ namespace ingot {
 }  // namespace ingot
 
 // An invariant of ours; stays on in release. Prints the condition and where it stands.
-#define INGOT_CHECK(condition, ...)                                                       \
-  do {                                                                                    \
-    if (!(condition)) {                                                                   \
-      ::ingot::fail_internal(fmt::format("{}:{}", __FILE_NAME__, __LINE__),               \
+#define INGOT_CHECK(condition, ...)                                                        \
+  do {                                                                                     \
+    if (!(condition)) {                                                                    \
+      ::ingot::fail_internal(fmt::format("{}:{}", __FILE_NAME__, __LINE__),                \
                              fmt::format("{}: {}", #condition, fmt::format(__VA_ARGS__))); \
-    }                                                                                     \
+    }                                                                                      \
   } while (false)

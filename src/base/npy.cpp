@@ -25,7 +25,7 @@ struct NpyName {
   DType dtype;
 };
 // '|' and '<' as NumPy writes them; bf16 has no name of its own.
-constexpr NpyName npy_names[] = {{"|b1", DType::boolean}, {"|u1", DType::u8}, {"<i4", DType::i32},
+constexpr NpyName npy_names[] = {{"|b1", DType::boolean}, {"|u1", DType::u8},  {"<i4", DType::i32},
                                  {"<i8", DType::i64},     {"<f2", DType::f16}, {"<f4", DType::f32},
                                  {"<f8", DType::f64}};
 
@@ -257,8 +257,8 @@ void write_npy(const std::string& path, const Tensor& tensor) {
   std::string shape;
   for (const int64_t size : tensor.shape()) shape += fmt::format("{}, ", size);
   if (tensor.shape().size() > 1) shape.resize(shape.size() - 2);
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
-                                   name->descr, shape);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", name->descr, shape);
   // The data begins at a multiple of 64 bytes: 10 bytes stand before the header of version 1.
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
@@ -266,8 +266,9 @@ void write_npy(const std::string& path, const Tensor& tensor) {
   start += {'\x01', '\x00', static_cast<char>(header.size() & 0xff),
             static_cast<char>(header.size() >> 8)};
   start += header;
-  write_file_parts(path, {start, {reinterpret_cast<const char*>(tensor.data()),
-                                  static_cast<size_t>(tensor.bytes())}});
+  write_file_parts(
+      path,
+      {start, {reinterpret_cast<const char*>(tensor.data()), static_cast<size_t>(tensor.bytes())}});
 }
 
 }  // namespace ingot

@@ -66,9 +66,7 @@ using namespace sym_form;
 
 namespace {
 
-int compare_atoms(const Atom& a, const Atom& b) {
-  return &a == &b ? 0 : a.text.compare(b.text);
-}
+int compare_atoms(const Atom& a, const Atom& b) { return &a == &b ? 0 : a.text.compare(b.text); }
 
 // By text, atom after atom: the order in which terms stand.
 int compare_products(const Term& a, const Term& b) {

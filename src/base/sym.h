@@ -3,8 +3,8 @@
 // subscripts are all Syms.
 //
 // Form: a constant plus a sum of integer multiples of products of atoms. An atom is a variable,
-// floor_div(e, d), mod(e, d) or min(e, d). Every size is assumed to be at least 1 where a proof needs
-// it (an empty tensor has no index to prove anything about).
+// floor_div(e, d), mod(e, d) or min(e, d). Every size is assumed to be at least 1 where a proof
+// needs it (an empty tensor has no index to prove anything about).
 #pragma once
 
 #include <cstdint>

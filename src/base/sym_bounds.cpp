@@ -52,7 +52,8 @@ Interval atom_interval(const Atom& atom, const Assumptions& known, int depth) {
     return {0, left.low >= 0 ? std::min(left.high, top) : top};
   }
   if (left.low < 0) return {-unbounded, unbounded};
-  const Wide low = right.high >= unbounded ? 0 : floor_wide(left.low, std::max<Wide>(right.high, 1));
+  const Wide low =
+      right.high >= unbounded ? 0 : floor_wide(left.low, std::max<Wide>(right.high, 1));
   const Wide high = left.high >= unbounded ? unbounded : floor_wide(left.high, least_divisor);
   return {left.low >= unbounded ? 0 : low, high};
 }
@@ -181,7 +182,8 @@ class Prover {
       case Atom::Kind::mod:
         if (direction > 0) return prove(rest);
         return prove(rest + c * (d - 1)) || prove(rest + c * x);
-      case Atom::Kind::variable: break;
+      case Atom::Kind::variable:
+        break;
     }
     return false;
   }
@@ -241,7 +243,8 @@ class UpperBound {
     const auto& [c, rest] = *linear;
     const bool up = nonnegative(c);
     if (!up && !nonnegative(Sym(-1) * c)) return std::nullopt;
-    if (atom.kind == Atom::Kind::min) return of_min(rest + c * atom.left, rest + c * atom.right, up);
+    if (atom.kind == Atom::Kind::min)
+      return of_min(rest + c * atom.left, rest + c * atom.right, up);
     const std::optional<Sym> end = atom_end(atom, up);
     if (!end) return std::nullopt;
     return of(rest + c * *end);

@@ -18,9 +18,9 @@ struct Parts {
 };
 
 const Term* leading(const std::vector<Term>& terms) {
-  const auto most = std::max_element(
-      terms.begin(), terms.end(),
-      [](const Term& a, const Term& b) { return compare_monomials(a, b) < 0; });
+  const auto most = std::max_element(terms.begin(), terms.end(), [](const Term& a, const Term& b) {
+    return compare_monomials(a, b) < 0;
+  });
   return most == terms.end() ? nullptr : &*most;
 }
 
@@ -80,7 +80,8 @@ Term common_factor(const Term& a, const Term& b) {
   return common;
 }
 
-// a = g·outer + inner, b = g·divisor with 0 ≤ inner < g: then floor(a / b) = floor(outer / divisor).
+// a = g·outer + inner, b = g·divisor with 0 ≤ inner < g: then floor(a / b) = floor(outer /
+// divisor).
 struct Cancelled {
   Sym outer, divisor, inner, factor;
 };
@@ -198,8 +199,8 @@ Sym recombine(Sym a) {
       others.atoms.erase(others.atoms.begin() + static_cast<std::ptrdiff_t>(i));
       const Sym outer = from_term(others);
       const Sym whole = outer * atom.right * bare_quotient(atom.left, atom.right);
-      const bool present = std::all_of(
-          whole.terms().begin(), whole.terms().end(), [&](const Term& wanted) {
+      const bool present =
+          std::all_of(whole.terms().begin(), whole.terms().end(), [&](const Term& wanted) {
             return std::any_of(a.terms().begin(), a.terms().end(), [&](const Term& have) {
               return have.factor == wanted.factor && compare_monomials(have, wanted) == 0;
             });

@@ -50,8 +50,10 @@ std::string operand_text(const Sym& a, bool left) {
 
 std::string atom_text(const Atom& atom) {
   switch (atom.kind) {
-    case Atom::Kind::variable: return quoted_name(atom.name);
-    case Atom::Kind::min: return fmt::format("min({}, {})", atom.left.text(), atom.right.text());
+    case Atom::Kind::variable:
+      return quoted_name(atom.name);
+    case Atom::Kind::min:
+      return fmt::format("min({}, {})", atom.left.text(), atom.right.text());
     case Atom::Kind::floor_div:
       return operand_text(atom.left, true) + " / " + operand_text(atom.right, false);
     case Atom::Kind::mod:

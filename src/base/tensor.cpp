@@ -69,21 +69,31 @@ Tensor::Tensor(DType dtype, std::vector<int64_t> shape)
 
 double Tensor::get_f64(int64_t index) const {
   switch (dtype_) {
-    case DType::f16: return f16_value(as<uint16_t>()[index]);
-    case DType::bf16: return bf16_value(as<uint16_t>()[index]);
-    case DType::f32: return as<float>()[index];
-    case DType::f64: return as<double>()[index];
-    default: return static_cast<double>(get_i64(index));
+    case DType::f16:
+      return f16_value(as<uint16_t>()[index]);
+    case DType::bf16:
+      return bf16_value(as<uint16_t>()[index]);
+    case DType::f32:
+      return as<float>()[index];
+    case DType::f64:
+      return as<double>()[index];
+    default:
+      return static_cast<double>(get_i64(index));
   }
 }
 
 int64_t Tensor::get_i64(int64_t index) const {
   switch (dtype_) {
-    case DType::boolean: return as<uint8_t>()[index] != 0;
-    case DType::u8: return as<uint8_t>()[index];
-    case DType::i32: return as<int32_t>()[index];
-    case DType::i64: return as<int64_t>()[index];
-    default: break;
+    case DType::boolean:
+      return as<uint8_t>()[index] != 0;
+    case DType::u8:
+      return as<uint8_t>()[index];
+    case DType::i32:
+      return as<int32_t>()[index];
+    case DType::i64:
+      return as<int64_t>()[index];
+    default:
+      break;
   }
   const double value = get_f64(index);
   if (value != value) return 0;
@@ -94,11 +104,21 @@ int64_t Tensor::get_i64(int64_t index) const {
 
 void Tensor::set_f64(int64_t index, double value) {
   switch (dtype_) {
-    case DType::f16: as<uint16_t>()[index] = f16_bits(value); break;
-    case DType::bf16: as<uint16_t>()[index] = bf16_bits(value); break;
-    case DType::f32: as<float>()[index] = static_cast<float>(value); break;
-    case DType::f64: as<double>()[index] = value; break;
-    case DType::boolean: as<uint8_t>()[index] = value != 0; break;
+    case DType::f16:
+      as<uint16_t>()[index] = f16_bits(value);
+      break;
+    case DType::bf16:
+      as<uint16_t>()[index] = bf16_bits(value);
+      break;
+    case DType::f32:
+      as<float>()[index] = static_cast<float>(value);
+      break;
+    case DType::f64:
+      as<double>()[index] = value;
+      break;
+    case DType::boolean:
+      as<uint8_t>()[index] = value != 0;
+      break;
     default: {
       const bool fits = value >= -0x1p63 && value < 0x1p63;
       set_i64(index, fits ? static_cast<int64_t>(value) : value > 0 ? INT64_MAX : INT64_MIN);
@@ -108,17 +128,24 @@ void Tensor::set_f64(int64_t index, double value) {
 
 void Tensor::set_i64(int64_t index, int64_t value) {
   switch (dtype_) {
-    case DType::boolean: as<uint8_t>()[index] = value != 0; break;
-    case DType::u8: as<uint8_t>()[index] = static_cast<uint8_t>(value); break;
-    case DType::i32: as<int32_t>()[index] = static_cast<int32_t>(value); break;
-    case DType::i64: as<int64_t>()[index] = value; break;
-    default: set_f64(index, static_cast<double>(value));
+    case DType::boolean:
+      as<uint8_t>()[index] = value != 0;
+      break;
+    case DType::u8:
+      as<uint8_t>()[index] = static_cast<uint8_t>(value);
+      break;
+    case DType::i32:
+      as<int32_t>()[index] = static_cast<int32_t>(value);
+      break;
+    case DType::i64:
+      as<int64_t>()[index] = value;
+      break;
+    default:
+      set_f64(index, static_cast<double>(value));
   }
 }
 
-TensorView view(Tensor& tensor) {
-  return {tensor.data(), tensor.dtype(), tensor.shape(), {}};
-}
+TensorView view(Tensor& tensor) { return {tensor.data(), tensor.dtype(), tensor.shape(), {}}; }
 
 TensorView view(const Tensor& tensor) {
   // Views of inputs are only read; one type serves both directions.
@@ -177,8 +204,8 @@ Tensor random_tensor(DType dtype, std::vector<int64_t> shape, uint64_t seed, dou
   for (int64_t i = 0; i < tensor.size(); i++) {
     const unsigned __int128 scaled =
         static_cast<unsigned __int128>(random_bits(seed, static_cast<uint64_t>(i))) * count;
-    tensor.set_i64(i, static_cast<int64_t>(static_cast<uint64_t>(low) +
-                                           static_cast<uint64_t>(scaled >> 64)));
+    tensor.set_i64(
+        i, static_cast<int64_t>(static_cast<uint64_t>(low) + static_cast<uint64_t>(scaled >> 64)));
   }
   return tensor;
 }

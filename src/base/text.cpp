@@ -68,9 +68,9 @@ std::string shortest(T value) {
   char buffer[64];
   // Fixed notation of a large value would read as an integer beyond 64 bits.
   const bool large = std::abs(value) >= T(1e15) && std::isfinite(value);
-  const auto end = large ? std::to_chars(buffer, buffer + sizeof buffer, value,
-                                         std::chars_format::scientific)
-                         : std::to_chars(buffer, buffer + sizeof buffer, value);
+  const auto end =
+      large ? std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific)
+            : std::to_chars(buffer, buffer + sizeof buffer, value);
   return std::string(buffer, end.ptr);
 }
 
@@ -186,8 +186,8 @@ std::string Cursor::quoted(char quote, std::string_view what) {
       out += static_cast<char>(code);
       position_ += 2;
     } else {
-      fail(start, fmt::format("unknown escape in {}: \\\\ \\{} \\n \\t \\xNN are known", what,
-                              quote));
+      fail(start,
+           fmt::format("unknown escape in {}: \\\\ \\{} \\n \\t \\xNN are known", what, quote));
     }
     position_++;
   }

@@ -18,10 +18,10 @@ class Cursor {
   Cursor(std::string file, std::string_view text);
 
   bool at_end();
-  Location location();                       // of the next token
-  bool peek(std::string_view token);         // punctuation or a whole word
+  Location location();                // of the next token
+  bool peek(std::string_view token);  // punctuation or a whole word
   bool accept(std::string_view token);
-  void expect(std::string_view token);       // error: expected 'token', got 'x'
+  void expect(std::string_view token);  // error: expected 'token', got 'x'
   bool at_identifier();
   bool at_number();
   bool at_string();
@@ -33,7 +33,7 @@ class Cursor {
     double real;  // also inf, nan, -inf; hexadecimal floats are exact
   };
   Number number(std::string_view what);
-  std::string next_token_text();             // for messages
+  std::string next_token_text();  // for messages
   [[noreturn]] void fail(const Location& at, std::string message);
 
  private:

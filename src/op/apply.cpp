@@ -19,8 +19,8 @@ struct Number {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   T value;
   template <class S>
-    requires std::is_arithmetic_v<S>
-  Number(S literal) : value(static_cast<T>(literal)) {}  // NOLINT: implicit on purpose
+  requires std::is_arithmetic_v<S> Number(S literal)
+      : value(static_cast<T>(literal)) {}  // NOLINT: implicit on purpose
 
   static constexpr bool floating = std::is_floating_point_v<T>;
   template <class F>
@@ -66,14 +66,17 @@ struct Number<bool> {
 };
 
 // The device library's functions on Numbers, found by the types of their operands.
+template <class T>
+Number<T> fma(Number<T> a, std::type_identity_t<Number<T>> b, std::type_identity_t<Number<T>> c) {
+  return scalar::fma(a.value, b.value, c.value);
+}
+// clang-format off
 #define FUNCTION1(f) \
   template <class T> \
   Number<T> f(Number<T> a) { return scalar::f(a.value); }
-#define FUNCTION2(f)                                                               \
-  template <class T>                                                               \
-  Number<T> f(Number<T> a, std::type_identity_t<Number<T>> b) {                    \
-    return scalar::f(a.value, b.value);                                            \
-  }
+#define FUNCTION2(f) \
+  template <class T> \
+  Number<T> f(Number<T> a, std::type_identity_t<Number<T>> b) { return scalar::f(a.value, b.value); }
 FUNCTION1(abs) FUNCTION1(floor) FUNCTION1(ceil) FUNCTION1(round_even) FUNCTION1(trunc)
 FUNCTION1(exp) FUNCTION1(exp2) FUNCTION1(expm1) FUNCTION1(log) FUNCTION1(log2) FUNCTION1(log1p)
 FUNCTION1(sqrt) FUNCTION1(rsqrt) FUNCTION1(sin) FUNCTION1(cos) FUNCTION1(tan) FUNCTION1(asin)
@@ -82,13 +85,10 @@ FUNCTION1(acosh) FUNCTION1(atanh) FUNCTION1(erf) FUNCTION1(sigmoid) FUNCTION1(ge
 FUNCTION1(gelu_tanh) FUNCTION1(silu) FUNCTION1(mish) FUNCTION1(softplus)
 FUNCTION2(minimum) FUNCTION2(maximum) FUNCTION2(at_least) FUNCTION2(at_most) FUNCTION2(pow)
 FUNCTION2(mod) FUNCTION2(atan2) FUNCTION2(div_trunc) FUNCTION2(mod_floor) FUNCTION2(shift_left)
-FUNCTION2(shift_right)
+FUNCTION2(shift_right);
 #undef FUNCTION1
 #undef FUNCTION2
-template <class T>
-Number<T> fma(Number<T> a, std::type_identity_t<Number<T>> b, std::type_identity_t<Number<T>> c) {
-  return scalar::fma(a.value, b.value, c.value);
-}
+// clang-format on
 using scalar::select;  // of literals only
 
 struct None {};
@@ -103,10 +103,7 @@ R plain(const Number<T>& result) {
   return static_cast<R>(result.value);
 }
 template <class R, class S>
-  requires std::is_arithmetic_v<S>
-R plain(S result) {
-  return static_cast<R>(result);
-}
+requires std::is_arithmetic_v<S> R plain(S result) { return static_cast<R>(result); }
 
 // A formula written as a generic lambda, as a function of T; nullptr where the tokens are NONE.
 template <class R, class T, class F>
@@ -121,35 +118,36 @@ auto function_of(F) -> R (*)(T, T, T, T, T, T) {
   }
 }
 
-#define FORMULA(tokens)                                                               \
-  [](auto a, auto b, auto c, auto p, auto q, auto r) {                                \
-    (void)a, (void)b, (void)c, (void)p, (void)q, (void)r;                             \
-    return tokens;                                                                    \
+#define FORMULA(tokens)                                   \
+  [](auto a, auto b, auto c, auto p, auto q, auto r) {    \
+    (void)a, (void)b, (void)c, (void)p, (void)q, (void)r; \
+    return tokens;                                        \
   }
 
 // R: what the caller can take. A row of T's class with another kind of result has no function.
 template <class R, class T>
 auto find_function(Op op) -> R (*)(T, T, T, T, T, T) {
   switch (op) {
-#define ROW(name, to_bool, on_floats, on_integers, on_bools)                          \
-  case Op::name:                                                                      \
-    if constexpr (std::is_same_v<T, bool>) {                                          \
-      return function_of<R, T>(FORMULA((on_bools)));                                  \
-    } else if constexpr (std::is_same_v<R, bool> != (to_bool)) {                      \
-      return nullptr;                                                                 \
-    } else if constexpr (std::is_floating_point_v<T>) {                               \
-      return function_of<R, T>(FORMULA((on_floats)));                                 \
-    } else {                                                                          \
-      return function_of<R, T>(FORMULA((on_integers)));                               \
+#define ROW(name, to_bool, on_floats, on_integers, on_bools)     \
+  case Op::name:                                                 \
+    if constexpr (std::is_same_v<T, bool>) {                     \
+      return function_of<R, T>(FORMULA((on_bools)));             \
+    } else if constexpr (std::is_same_v<R, bool> != (to_bool)) { \
+      return nullptr;                                            \
+    } else if constexpr (std::is_floating_point_v<T>) {          \
+      return function_of<R, T>(FORMULA((on_floats)));            \
+    } else {                                                     \
+      return function_of<R, T>(FORMULA((on_integers)));          \
     }
-#define ELEMENTWISE(name, arity, operands, rule, flags, flops, instructions, attrs, on_floats,      \
-                    on_integers, on_bools, onnx, doc)                                               \
+#define ELEMENTWISE(name, arity, operands, rule, flags, flops, instructions, attrs, on_floats, \
+                    on_integers, on_bools, onnx, doc)                                          \
   ROW(name, DTypeRule::rule == DTypeRule::boolean, on_floats, on_integers, on_bools)
 #define REDUCTION(name, operands, identity, on_floats, on_integers, on_bools, onnx, doc) \
   ROW(name, false, on_floats, on_integers, on_bools)
 #include "op/ops.def"
 #undef ROW
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 #undef FORMULA
@@ -181,19 +179,27 @@ namespace {
 
 int64_t wrap(DType dtype, int64_t value) {
   switch (dtype) {
-    case DType::u8: return static_cast<uint8_t>(value);
-    case DType::i32: return static_cast<int32_t>(value);
-    case DType::boolean: return value != 0;
-    default: return value;
+    case DType::u8:
+      return static_cast<uint8_t>(value);
+    case DType::i32:
+      return static_cast<int32_t>(value);
+    case DType::boolean:
+      return value != 0;
+    default:
+      return value;
   }
 }
 
 double round_real(DType dtype, double value) {
   switch (dtype) {
-    case DType::f16: return f16_value(f16_bits(value));
-    case DType::bf16: return bf16_value(bf16_bits(value));
-    case DType::f32: return static_cast<float>(value);
-    default: return value;
+    case DType::f16:
+      return f16_value(f16_bits(value));
+    case DType::bf16:
+      return bf16_value(bf16_bits(value));
+    case DType::f32:
+      return static_cast<float>(value);
+    default:
+      return value;
   }
 }
 
@@ -201,10 +207,14 @@ double round_real(DType dtype, double value) {
 int64_t saturate(DType dtype, double value) {
   if (value != value) return 0;
   switch (dtype) {
-    case DType::u8: return value <= 0 ? 0 : value >= 255 ? 255 : static_cast<int64_t>(value);
-    case DType::i32: return scalar::to_i32(value);
-    case DType::boolean: return value != 0;
-    default: return scalar::to_i64(value);
+    case DType::u8:
+      return value <= 0 ? 0 : value >= 255 ? 255 : static_cast<int64_t>(value);
+    case DType::i32:
+      return scalar::to_i32(value);
+    case DType::boolean:
+      return value != 0;
+    default:
+      return scalar::to_i64(value);
   }
 }
 
@@ -274,11 +284,16 @@ Scalar apply(Op op, DType result, DType operand, Scalar a, Scalar b, Scalar c,
   if (op == Op::cast) return convert(result, operand, a);
   if (op == Op::select) return round_to(result, a.integer != 0 ? b : c);
   switch (compute_dtype(operand)) {
-    case DType::f32: return apply_formula<float>(op, result, a, b, c, attrs);
-    case DType::f64: return apply_formula<double>(op, result, a, b, c, attrs);
-    case DType::i32: return apply_formula<int32_t>(op, result, a, b, c, attrs);
-    case DType::i64: return apply_formula<int64_t>(op, result, a, b, c, attrs);
-    default: return apply_formula<bool>(op, result, a, b, c, attrs);
+    case DType::f32:
+      return apply_formula<float>(op, result, a, b, c, attrs);
+    case DType::f64:
+      return apply_formula<double>(op, result, a, b, c, attrs);
+    case DType::i32:
+      return apply_formula<int32_t>(op, result, a, b, c, attrs);
+    case DType::i64:
+      return apply_formula<int64_t>(op, result, a, b, c, attrs);
+    default:
+      return apply_formula<bool>(op, result, a, b, c, attrs);
   }
 }
 

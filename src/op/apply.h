@@ -12,9 +12,9 @@ using Formula = T (*)(T a, T b, T c, T p, T q, T r);
 template <class T>
 using Predicate = bool (*)(T a, T b, T c, T p, T q, T r);
 
-// T: float, double, int32_t, int64_t, or bool (and, or, xor, not, eq, ne on bool). u8 runs as int32_t and is
-// wrapped by the caller. nullptr where the row has no formula for T, or (Formula) where the result is bool.
-// Reductions: the combine formula. select and cast are not formulas: see below.
+// T: float, double, int32_t, int64_t, or bool (where both give the row's bool formula). u8 runs as
+// int32_t and is wrapped by the caller. nullptr where the row has no formula for T, or another kind
+// of result. Reductions: the combine formula. select and cast are not formulas: see below.
 template <class T>
 Formula<T> formula(Op op);
 template <class T>
@@ -28,11 +28,12 @@ struct Scalar {
 
 // Rounds (float dtypes: once, to nearest even) or wraps (u8, i32) a computed value to `dtype`.
 Scalar round_to(DType dtype, Scalar value);
-// The one answer for every conversion: float → integer truncates, saturates, NaN gives 0; integer → integer
-// wraps; anything → bool is ≠ 0 (NaN is true); bool → number is 0 or 1; float → float rounds once.
+// The one answer for every conversion: float → integer truncates, saturates, NaN gives 0; integer →
+// integer wraps; anything → bool is ≠ 0 (NaN is true); bool → number is 0 or 1; float → float
+// rounds once; integer → f16 or bf16 goes through f32, where such values are computed.
 Scalar convert(DType to, DType from, Scalar value);
-// Applies an elementwise op (select and cast too) to operands of one compute class and rounds to `result`.
-// Slow and general; loops over many elements take `formula` once instead.
+// Applies an elementwise op (select and cast too) to operands of one compute class and rounds to
+// `result`. Slow and general; loops over many elements take `formula` once instead.
 Scalar apply(Op op, DType result, DType operand, Scalar a, Scalar b, Scalar c,
              const std::vector<double>& attrs);
 

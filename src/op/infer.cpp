@@ -93,12 +93,24 @@ void check_attrs(const Context& c) {
   }
   for (const AttrInfo& attr : c.info.attrs) {
     switch (attr.type) {  // the access checks presence and type
-      case AttrType::boolean: flag_attr(c.info, c.attrs, attr.name); break;
-      case AttrType::integer: integer_attr(c.info, c.attrs, attr.name); break;
-      case AttrType::real: real_attr(c.info, c.attrs, attr.name); break;
-      case AttrType::text: text_attr(c.info, c.attrs, attr.name); break;
-      case AttrType::dtype: dtype_attr(c.info, c.attrs, attr.name); break;
-      case AttrType::sizes: sizes_attr(c.info, c.attrs, attr.name); break;
+      case AttrType::boolean:
+        flag_attr(c.info, c.attrs, attr.name);
+        break;
+      case AttrType::integer:
+        integer_attr(c.info, c.attrs, attr.name);
+        break;
+      case AttrType::real:
+        real_attr(c.info, c.attrs, attr.name);
+        break;
+      case AttrType::text:
+        text_attr(c.info, c.attrs, attr.name);
+        break;
+      case AttrType::dtype:
+        dtype_attr(c.info, c.attrs, attr.name);
+        break;
+      case AttrType::sizes:
+        sizes_attr(c.info, c.attrs, attr.name);
+        break;
     }
   }
 }
@@ -124,7 +136,7 @@ void check_dtypes(const Context& c) {
     if (!accepts(c.info.operands, dtype)) {
       c.fail(fmt::format("does not take {}, only{}; cast first, as in cast(x, dtype={})",
                          dtype_name(dtype), accepted_text(c.info.operands),
-                         accepts(c.info.operands, DType::f32) ? "f32"
+                         accepts(c.info.operands, DType::f32)   ? "f32"
                          : accepts(c.info.operands, DType::i32) ? "i32"
                                                                 : "bool"));
     }
@@ -138,10 +150,14 @@ void check_dtypes(const Context& c) {
 
 DType result_dtype(const Context& c) {
   switch (c.info.rule) {
-    case DTypeRule::same: return c.operands.empty() ? DType::f32 : c.operands[0].dtype;
-    case DTypeRule::boolean: return DType::boolean;
-    case DTypeRule::second: return c.operands[1].dtype;
-    case DTypeRule::attribute: break;
+    case DTypeRule::same:
+      return c.operands.empty() ? DType::f32 : c.operands[0].dtype;
+    case DTypeRule::boolean:
+      return DType::boolean;
+    case DTypeRule::second:
+      return c.operands[1].dtype;
+    case DTypeRule::attribute:
+      break;
   }
   const DType dtype = dtype_attr(c.info, c.attrs, "dtype");
   if (c.info.category == Category::creation && !accepts(c.info.operands, dtype)) {

@@ -16,8 +16,7 @@ std::vector<Sym> sizes(const Context& c, std::string_view name) {
 
 Shape reduced_shape(const Context& c) {
   const Shape& shape = c.operands[0].shape;
-  const std::vector<int> dims =
-      dims_attr(c.info, c.attrs, "dims", static_cast<int>(shape.size()));
+  const std::vector<int> dims = dims_attr(c.info, c.attrs, "dims", static_cast<int>(shape.size()));
   const bool keepdims = flag_attr(c.info, c.attrs, "keepdims");
   Shape result;
   for (size_t d = 0; d < shape.size(); d++) {
@@ -122,8 +121,8 @@ Shape pad(const Context& c) {
                        shape_text(low), shape_text(high), shape.size()));
   }
   if (const std::string mode = text_attr(c.info, c.attrs, "mode"); mode != "constant") {
-    fail_unsupported({}, fmt::format("pad: mode \"{}\" is not supported; supported: \"constant\"",
-                                     mode));
+    fail_unsupported(
+        {}, fmt::format("pad: mode \"{}\" is not supported; supported: \"constant\"", mode));
   }
   for (size_t d = 0; d < shape.size(); d++) {
     if (low[d].constant().value_or(0) < 0 || high[d].constant().value_or(0) < 0) {
@@ -180,8 +179,8 @@ Shape matmul(const Context& c) {
 }
 
 // A conv attribute with one number a spatial dimension (pads: two), or the default for all.
-std::vector<int64_t> spatial(const Context& c, std::string_view name, size_t count,
-                             int64_t absent, int64_t least) {
+std::vector<int64_t> spatial(const Context& c, std::string_view name, size_t count, int64_t absent,
+                             int64_t least) {
   std::vector<int64_t> values;
   for (const Sym& each : sizes(c, name)) {
     if (each.constant().value_or(least - 1) < least) {
@@ -233,8 +232,7 @@ Shape conv(const Context& c) {
 // gamma and beta: either broadcast onto x, or one size for each of `dims`, in order.
 void check_parameter(const Context& c, const Shape& parameter, const std::vector<int>& dims) {
   const Shape& x = c.operands[0].shape;
-  const bool trailing =
-      !dims.empty() && dims.front() == static_cast<int>(x.size() - dims.size());
+  const bool trailing = !dims.empty() && dims.front() == static_cast<int>(x.size() - dims.size());
   if (!trailing && parameter.size() == dims.size()) {
     for (size_t i = 0; i < dims.size(); i++) {
       c.equal_sizes(x[static_cast<size_t>(dims[i])], parameter[i], "sizes");
@@ -244,8 +242,8 @@ void check_parameter(const Context& c, const Shape& parameter, const std::vector
   const Shape result = parameter.size() > x.size() ? Shape() : c.broadcast(x, parameter);
   for (size_t d = 0; d < x.size(); d++) {
     if (result.empty() || (x[d].is(1) && !result[d].is(1))) {
-      c.fail(fmt::format("gamma and beta of shape {} do not broadcast to {}",
-                         shape_text(parameter), shape_text(x)));
+      c.fail(fmt::format("gamma and beta of shape {} do not broadcast to {}", shape_text(parameter),
+                         shape_text(x)));
     }
   }
 }
@@ -269,28 +267,43 @@ Shape along_dim(const Context& c) {
 Shape structured_shape(const Context& c) {
   if (c.info.category == Category::reduction) return reduced_shape(c);
   switch (c.info.op) {
-    case Op::reshape: return reshape(c);
-    case Op::transpose: return transpose(c);
-    case Op::broadcast: return broadcast_to(c);
-    case Op::slice: return slice(c);
-    case Op::concat: return concat(c);
-    case Op::pad: return pad(c);
-    case Op::gather: return gather(c);
-    case Op::iota: return iota(c);
-    case Op::size: return size_value(c);
-    case Op::matmul: return matmul(c);
-    case Op::conv: return conv(c);
+    case Op::reshape:
+      return reshape(c);
+    case Op::transpose:
+      return transpose(c);
+    case Op::broadcast:
+      return broadcast_to(c);
+    case Op::slice:
+      return slice(c);
+    case Op::concat:
+      return concat(c);
+    case Op::pad:
+      return pad(c);
+    case Op::gather:
+      return gather(c);
+    case Op::iota:
+      return iota(c);
+    case Op::size:
+      return size_value(c);
+    case Op::matmul:
+      return matmul(c);
+    case Op::conv:
+      return conv(c);
     case Op::softmax:
-    case Op::log_softmax: return along_dim(c);
+    case Op::log_softmax:
+      return along_dim(c);
     case Op::layer_norm:
-    case Op::rms_norm: return normalized(c);
+    case Op::rms_norm:
+      return normalized(c);
     case Op::mean:
     case Op::logsumexp:
     case Op::sum_square:
     case Op::l1_norm:
     case Op::l2_norm:
-    case Op::var: return reduced_shape(c);
-    default: fail_internal("infer_type", fmt::format("{} has its own type", c.info.name));
+    case Op::var:
+      return reduced_shape(c);
+    default:
+      fail_internal("infer_type", fmt::format("{} has its own type", c.info.name));
   }
 }
 
@@ -327,10 +340,10 @@ std::vector<SliceRange> slice_ranges(const Shape& operand, const Attrs& attrs) {
   if (steps.empty()) steps.assign(operand.size(), Sym(1));
   if (starts.size() != operand.size() || ends.size() != operand.size() ||
       steps.size() != operand.size()) {
-    fail_input({}, fmt::format("slice: starts={}, ends={} and steps={} need one number for each "
-                               "of {} dimensions",
-                               shape_text(starts), shape_text(ends), shape_text(steps),
-                               operand.size()));
+    fail_input(
+        {}, fmt::format("slice: starts={}, ends={} and steps={} need one number for each "
+                        "of {} dimensions",
+                        shape_text(starts), shape_text(ends), shape_text(steps), operand.size()));
   }
   std::vector<SliceRange> ranges;
   for (size_t d = 0; d < operand.size(); d++) {

@@ -29,21 +29,23 @@ std::vector<OpInfo> make_table() {
   const std::vector<AttrInfo> reduction_attrs = {{"dims", AttrType::sizes, "[]"},
                                                  {"keepdims", AttrType::boolean, "false"}};
   std::vector<OpInfo> table;
+// clang-format off
 #define ATTRS(...) {__VA_ARGS__}
-#define ELEMENTWISE(name, arity, operands, rule, flags, flops, instructions, attrs, on_floats,      \
-                    on_integers, on_bools, onnx, doc)                                               \
-  table.push_back({Op::name, name_of(#name), elementwise, arity, arity, DTypeSet::operands,         \
-                   DTypeRule::rule, no_flags | flags, flops, instructions, attrs,                   \
-                   formula_of(#on_floats), formula_of(#on_integers), formula_of(#on_bools), 0.0,    \
+#define ELEMENTWISE(name, arity, operands, rule, flags, flops, instructions, attrs, on_floats,   \
+                    on_integers, on_bools, onnx, doc)                                            \
+  table.push_back({Op::name, name_of(#name), elementwise, arity, arity, DTypeSet::operands,      \
+                   DTypeRule::rule, no_flags | flags, flops, instructions, attrs,                \
+                   formula_of(#on_floats), formula_of(#on_integers), formula_of(#on_bools), 0.0, \
                    onnx, doc});
-#define REDUCTION(name, operands, identity, on_floats, on_integers, on_bools, onnx, doc)            \
-  table.push_back({Op::name, name_of(#name), reduction, 1, 1, DTypeSet::operands, DTypeRule::same,  \
-                   no_flags, 1, 1, reduction_attrs, formula_of(#on_floats),                         \
+#define REDUCTION(name, operands, identity, on_floats, on_integers, on_bools, onnx, doc)         \
+  table.push_back({Op::name, name_of(#name), reduction, 1, 1, DTypeSet::operands,                \
+                   DTypeRule::same, no_flags, 1, 1, reduction_attrs, formula_of(#on_floats),     \
                    formula_of(#on_integers), formula_of(#on_bools), identity, onnx, doc});
-#define STRUCTURED(name, category, fewest, most, operands, rule, flags, flops, attrs, onnx, doc)    \
-  table.push_back({Op::name, name_of(#name), category, fewest, most, DTypeSet::operands,            \
-                   DTypeRule::rule, no_flags | flags, flops, 0, attrs, {}, {}, {}, 0.0, onnx,       \
+#define STRUCTURED(name, category, fewest, most, operands, rule, flags, flops, attrs, onnx, doc) \
+  table.push_back({Op::name, name_of(#name), category, fewest, most, DTypeSet::operands,         \
+                   DTypeRule::rule, no_flags | flags, flops, 0, attrs, {}, {}, {}, 0.0, onnx,    \
                    doc});
+// clang-format on
 #include "op/ops.def"
 #undef ATTRS
   return table;
@@ -100,12 +102,18 @@ std::string nearest_op_name(std::string_view name) {
 
 bool accepts(DTypeSet set, DType dtype) {
   switch (set) {
-    case DTypeSet::any: return true;
-    case DTypeSet::number: return dtype != DType::boolean;
-    case DTypeSet::floating: return is_float(dtype);
-    case DTypeSet::integer: return is_integer(dtype);
-    case DTypeSet::boolean: return dtype == DType::boolean;
-    case DTypeSet::integer_or_boolean: return !is_float(dtype);
+    case DTypeSet::any:
+      return true;
+    case DTypeSet::number:
+      return dtype != DType::boolean;
+    case DTypeSet::floating:
+      return is_float(dtype);
+    case DTypeSet::integer:
+      return is_integer(dtype);
+    case DTypeSet::boolean:
+      return dtype == DType::boolean;
+    case DTypeSet::integer_or_boolean:
+      return !is_float(dtype);
   }
   return false;
 }
@@ -125,12 +133,18 @@ AttrValue default_value(const OpInfo& info, const AttrInfo& attr) {
   }
   Cursor cursor("op table", attr.default_text);
   switch (attr.type) {
-    case AttrType::boolean: return cursor.accept("true");
-    case AttrType::integer: return cursor.number("an integer").integer;
-    case AttrType::real: return cursor.number("a number").real;
-    case AttrType::text: return std::string(attr.default_text);
-    case AttrType::dtype: return *parse_dtype(attr.default_text);
-    case AttrType::sizes: break;
+    case AttrType::boolean:
+      return cursor.accept("true");
+    case AttrType::integer:
+      return cursor.number("an integer").integer;
+    case AttrType::real:
+      return cursor.number("a number").real;
+    case AttrType::text:
+      return std::string(attr.default_text);
+    case AttrType::dtype:
+      return *parse_dtype(attr.default_text);
+    case AttrType::sizes:
+      break;
   }
   std::vector<Sym> sizes;
   cursor.expect("[");
@@ -193,8 +207,8 @@ std::vector<int> dims_attr(const OpInfo& info, const Attrs& attrs, std::string_v
   for (const Sym& each : sizes_attr(info, attrs, name)) {
     const auto dim = each.constant();
     if (!dim || *dim < -rank || *dim >= rank) {
-      fail_input({}, fmt::format("{}: {} names dimension {} of {}", info.name, name, each.text(),
-                                 rank));
+      fail_input(
+          {}, fmt::format("{}: {} names dimension {} of {}", info.name, name, each.text(), rank));
     }
     dims.push_back(static_cast<int>(*dim < 0 ? *dim + rank : *dim));
   }

@@ -71,15 +71,15 @@ struct OpInfo {
   // Elementwise: expressions in a, b, c (operands) and p, q, r (real attributes in row order), in
   // the dialect of src/device; "" = no such dtype class. Reductions: the combine formula in a, b.
   std::string_view float_formula, integer_formula, boolean_formula;
-  double identity;              // reductions; ±inf means the dtype's extreme for integers
-  std::string_view onnx;        // "Add", or "" ; several separated by spaces
-  std::string_view doc;         // one sentence
+  double identity;        // reductions; ±inf means the dtype's extreme for integers
+  std::string_view onnx;  // "Add", or "" ; several separated by spaces
+  std::string_view doc;   // one sentence
 };
 
 const OpInfo& op_info(Op op);
 std::span<const OpInfo> all_ops();
 std::string_view op_name(Op op);
-const OpInfo* find_op(std::string_view name);       // text form name; nullptr if unknown
+const OpInfo* find_op(std::string_view name);        // text form name; nullptr if unknown
 std::string nearest_op_name(std::string_view name);  // for "did you mean"
 bool accepts(DTypeSet set, DType dtype);
 

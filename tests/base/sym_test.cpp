@@ -114,9 +114,9 @@ TEST(Sym, OverflowIsAnInputError) {
 }
 
 TEST(Sym, TextParsesBack) {
-  for (const char* text : {"0", "-7", "N", "4*k + j / 64", "j % 64", "min(64, n - 64*i)",
-                           "3*(j / 4)", "N*(i % 8)", "(i + j) / (2*N)", "-(i / 4) - 1",
-                           "`a b`*i", "x.shape", "`inf` + 1", "N*N*N"}) {
+  for (const char* text :
+       {"0", "-7", "N", "4*k + j / 64", "j % 64", "min(64, n - 64*i)", "3*(j / 4)", "N*(i % 8)",
+        "(i + j) / (2*N)", "-(i / 4) - 1", "`a b`*i", "x.shape", "`inf` + 1", "N*N*N"}) {
     EXPECT_EQ(parsed(text), parsed(parsed(text).text())) << text;
   }
   EXPECT_EQ(parsed("4*k + j / 64").text(), "j / 64 + 4*k");
@@ -133,7 +133,8 @@ TEST(Sym, ParseErrors) {
     return "none";
   };
   EXPECT_EQ(message("N / 0"), "a divisor must be positive, got 0");
-  EXPECT_EQ(message("N + "), "expected a size (a number, a name or an expression), got end of text");
+  EXPECT_EQ(message("N + "),
+            "expected a size (a number, a name or an expression), got end of text");
   EXPECT_EQ(message("2.5"), "a size must be an integer");
   EXPECT_EQ(message(std::string(5000, '(')), "a size expression is nested too deeply");
   EXPECT_EQ(message("9223372036854775807 * 2"),
@@ -198,12 +199,24 @@ class RandomSyms {
   Sample combine(const Sample& a, const Sample& b, int how) {
     Sample r;
     switch (how) {
-      case 0: r.sym = a.sym + b.sym; break;
-      case 1: r.sym = a.sym - b.sym; break;
-      case 2: r.sym = a.sym * b.sym; break;
-      case 3: r.sym = floor_div(a.sym, b.sym, ranges); break;
-      case 4: r.sym = mod(a.sym, b.sym, ranges); break;
-      default: r.sym = min(a.sym, b.sym, ranges); break;
+      case 0:
+        r.sym = a.sym + b.sym;
+        break;
+      case 1:
+        r.sym = a.sym - b.sym;
+        break;
+      case 2:
+        r.sym = a.sym * b.sym;
+        break;
+      case 3:
+        r.sym = floor_div(a.sym, b.sym, ranges);
+        break;
+      case 4:
+        r.sym = mod(a.sym, b.sym, ranges);
+        break;
+      default:
+        r.sym = min(a.sym, b.sym, ranges);
+        break;
     }
     for (size_t i = 0; i < a.values.size(); i++) {
       const int64_t x = a.values[i], y = b.values[i];

@@ -94,14 +94,10 @@ int dim_attr(const Node& node, std::string_view name, size_t rank) {
 }
 
 Index slice_index(const Node& node, const Shape& operand, const Index& index) {
-  const OpInfo& info = op_info(node.op);
-  std::vector<Sym> starts = sizes_attr(info, node.attrs, "starts");
-  std::vector<Sym> steps = sizes_attr(info, node.attrs, "steps");
+  std::vector<SliceRange> ranges = slice_ranges(operand, node.attrs);
   Index out;
   for (size_t d = 0; d < operand.size(); ++d) {
-    Sym start = starts[d];
-    if (start.constant() && *start.constant() < 0) start = start + operand[d];
-    out.push_back(start + (steps.empty() ? index[d] : steps[d] * index[d]));
+    out.push_back(ranges[d].start + ranges[d].step * index[d]);
   }
   return out;
 }
@@ -152,7 +148,7 @@ Access reduction_access(const Node& node, const Shape& operand, const Index& ind
                         const Index& reduced) {
   std::vector<int> dims =
       dims_attr(op_info(node.op), node.attrs, "dims", static_cast<int>(operand.size()));
-  bool keepdims = index.size() == operand.size() && !dims.empty();
+  bool keepdims = flag_attr(op_info(node.op), node.attrs, "keepdims");
   INGOT_CHECK(reduced.size() == dims.size(), "{} reduced dimensions, {} expressions", dims.size(),
               reduced.size());
   Access access;
@@ -214,8 +210,8 @@ Access operand_access(const Graph& graph, NodeId id, int operand, const std::vec
               "{} has no operand {}", node.name, operand);
   const Shape& shape = graph[node.operands[static_cast<size_t>(operand)]].type.shape;
   Category category = op_info(node.op).category;
-  INGOT_CHECK(category == Category::reduction || index.size() == node.type.shape.size(),
-              "{} has {} dimensions, not {}", node.name, node.type.shape.size(), index.size());
+  INGOT_CHECK(index.size() == node.type.shape.size(), "{} has {} dimensions, not {}", node.name,
+              node.type.shape.size(), index.size());
   switch (category) {
     case Category::elementwise:
       return {broadcast_index(shape, node.type.shape, index), {}, -1};
@@ -242,8 +238,7 @@ std::optional<std::vector<Sym>> result_index(const Graph& graph, NodeId id, int 
     for (size_t dim : permutation(node)) out.push_back(operand_index[dim]);
     return out;
   }
-  bool same_index =
-      op_info(node.op).category == Category::elementwise || node.op == Op::broadcast;
+  bool same_index = op_info(node.op).category == Category::elementwise || node.op == Op::broadcast;
   if (same_index && shape == node.type.shape) return operand_index;
   return std::nullopt;
 }

@@ -79,8 +79,9 @@ void range(NodeContext& n) {
     if (provably_nonnegative(distance, {})) count = distance;
   }
   if (!count) n.unsupported("a size computed at run time");
-  NodeId steps = n.add("steps", Op::iota, {},
-                       {{"shape", std::vector<Sym>{*count}}, {"dim", int64_t{0}}, {"dtype", dtype}});
+  NodeId steps =
+      n.add("steps", Op::iota, {},
+            {{"shape", std::vector<Sym>{*count}}, {"dim", int64_t{0}}, {"dtype", dtype}});
   NodeId offsets = n.add("offsets", Op::mul, {steps, delta});
   n.result(Op::add, {start, offsets});
 }

@@ -11,11 +11,16 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 AttrValue attr_value(NodeContext& n, const AttrInfo& info) {
   switch (info.type) {
-    case AttrType::boolean: return n.int_attr(info.name, 0) != 0;
-    case AttrType::integer: return n.int_attr(info.name, 0);
-    case AttrType::real: return n.float_attr(info.name, 0);
-    case AttrType::text: return n.text_attr(info.name, "");
-    default: n.unsupported(fmt::format("attribute {}", info.name));
+    case AttrType::boolean:
+      return n.int_attr(info.name, 0) != 0;
+    case AttrType::integer:
+      return n.int_attr(info.name, 0);
+    case AttrType::real:
+      return n.float_attr(info.name, 0);
+    case AttrType::text:
+      return n.text_attr(info.name, "");
+    default:
+      n.unsupported(fmt::format("attribute {}", info.name));
   }
 }
 
@@ -75,8 +80,7 @@ void clip(NodeContext& n) {
   if (n.has_input(2)) high = n.number_input(2);
   bool is_literal = (low || !n.has_input(1)) && (high || !n.has_input(2));
   if (is_literal && is_float(dtype)) {
-    n.result(Op::clip, {x},
-             {{"min", low.value_or(-infinity)}, {"max", high.value_or(infinity)}});
+    n.result(Op::clip, {x}, {{"min", low.value_or(-infinity)}, {"max", high.value_or(infinity)}});
     return;
   }
   NodeId value = x;
@@ -145,8 +149,8 @@ void mod(NodeContext& n) {
   }
   NodeId rest = n.add("rest", Op::mod, {n.add("x", Op::abs, {x}), n.add("y", Op::abs, {y})});
   // 1/x < 0 also for −0.
-  NodeId is_negative = n.add(
-      "negative", Op::lt, {n.add("inverse", Op::reciprocal, {x}), n.literal(n.dtype(x), 0)});
+  NodeId is_negative =
+      n.add("negative", Op::lt, {n.add("inverse", Op::reciprocal, {x}), n.literal(n.dtype(x), 0)});
   n.result(Op::select, {is_negative, n.add("negated", Op::neg, {rest}), rest});
 }
 

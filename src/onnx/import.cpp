@@ -22,9 +22,9 @@ constexpr int64_t first_opset = 7, last_opset = 21;
 Handler find_handler(std::string_view op_type) {
   static const std::map<std::string_view, Handler> handlers = [] {
     std::map<std::string_view, Handler> out;
-    for (const HandlerTable& table : {movement_handlers(), creation_handlers(),
-                                      elementwise_handlers(), reduction_handlers(),
-                                      product_handlers()}) {
+    for (const HandlerTable& table :
+         {movement_handlers(), creation_handlers(), elementwise_handlers(), reduction_handlers(),
+          product_handlers(), size_handlers()}) {
       out.insert(table.begin(), table.end());
     }
     return out;
@@ -40,8 +40,7 @@ std::map<std::string, int> definitions(const FileModel& model, const std::string
   std::map<std::string, int> out;
   for (const FileValue& input : model.inputs) {
     if (!out.emplace(input.name, -1).second) {
-      fail_input(place(path),
-                 fmt::format("input {} is defined twice", input.name));
+      fail_input(place(path), fmt::format("input {} is defined twice", input.name));
     }
   }
   for (const auto& [name, tensor] : model.initializers) out.emplace(name, -1);
@@ -250,8 +249,7 @@ void declare_output(Importer& importer, const FileValue& output) {
   }
   throw Error(ErrorKind::unsupported,
               fmt::format("the file uses what ingot does not support: {}", join(parts, "; ")),
-              place(importer.path),
-              {"`ingot ops` lists the supported ops with their ONNX names"});
+              place(importer.path), {"`ingot ops` lists the supported ops with their ONNX names"});
 }
 
 }  // namespace
@@ -259,9 +257,8 @@ void declare_output(Importer& importer, const FileValue& output) {
 Graph import_onnx_bytes(std::string_view bytes, const std::string& path) {
   FileModel model = read_model(bytes, path);
   if (model.opset < first_opset || model.opset > last_opset) {
-    fail_unsupported(place(path),
-                     fmt::format("ONNX opset {}; supported: {} to {}", model.opset, first_opset,
-                                 last_opset));
+    fail_unsupported(place(path), fmt::format("ONNX opset {}; supported: {} to {}", model.opset,
+                                              first_opset, last_opset));
   }
   Importer importer(model, path);
   std::vector<size_t> order = node_order(model, path);

@@ -8,8 +8,9 @@ namespace ingot {
 Tensor import_onnx_tensor(const std::string& path) {
   const onnx_model::FileTensor tensor = onnx_model::read_tensor_file(read_file(path), path);
   if (tensor.data == nullptr) {
-    fail_unsupported(Location{.file = path},
-                     fmt::format("a tensor of {} is not supported", tensor.type_name));
+    Location location;
+    location.file = path;
+    fail_unsupported(location, fmt::format("a tensor of {} is not supported", tensor.type_name));
   }
   return *tensor.data;
 }

@@ -116,14 +116,15 @@ class NodeContext {
 
 using Handler = void (*)(NodeContext&);
 
-// Handlers of ops with a structure of their own, in the files movement.cpp, elementwise.cpp,
-// reductions.cpp, products.cpp. Other ops are rows of the op table that name them.
+// Handlers of ops with a structure of their own, a file a kind. Other ops are rows of the op table
+// that name them.
 using HandlerTable = std::vector<std::pair<std::string_view, Handler>>;
 HandlerTable movement_handlers();
 HandlerTable creation_handlers();
 HandlerTable elementwise_handlers();
 HandlerTable reduction_handlers();
 HandlerTable product_handlers();
+HandlerTable size_handlers();
 
 // A row whose ONNX names have this one, if its operands and attributes are the ONNX op's.
 const OpInfo* row_of(std::string_view op_type);

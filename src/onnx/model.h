@@ -26,9 +26,9 @@ struct OtherAttribute {
   std::string type_name;
 };
 
-using Attribute = std::variant<int64_t, double, std::string, std::vector<int64_t>,
-                               std::vector<double>, std::vector<std::string>, FileTensor,
-                               OtherAttribute>;
+using Attribute =
+    std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
+                 std::vector<std::string>, FileTensor, OtherAttribute>;
 
 struct FileNode {
   std::string op_type;

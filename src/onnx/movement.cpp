@@ -36,8 +36,8 @@ void reshape(NodeContext& n) {
     Sym count = element_count(n.shape(x));
     std::optional<Sym> rest = known.is(0) ? std::nullopt : exact_div(count, known);
     if (!rest) {
-      n.invalid(fmt::format("{} elements cannot be divided among {}", count.text(),
-                            shape_text(wanted)));
+      n.invalid(
+          fmt::format("{} elements cannot be divided among {}", count.text(), shape_text(wanted)));
     }
     wanted[*inferred] = *rest;
   }
@@ -189,15 +189,19 @@ struct Cut {
   int64_t step;
 };
 
+// From here on a position in a named size means its end: exporters write 2^31-1, 2^63-1, or (from
+// TensorFlow) 10^9 for an open end.
+constexpr int64_t open_end = 1'000'000'000;
+
 // ONNX's clamping of a position in a dimension of a size that may be a name.
 Sym clamped(const Sym& position, const Sym& size) {
   Sym at = position;
   if (std::optional<int64_t> value = at.constant(); value && *value < 0) {
     if (size.constant()) return std::max<int64_t>(0, *value + *size.constant());
-    if (*value <= -(int64_t{1} << 31)) return 0;
+    if (*value <= -open_end) return 0;
     return size - min(Sym(-*value), size);
   }
-  if (std::optional<int64_t> value = at.constant(); value && *value >= (int64_t{1} << 31) - 1) {
+  if (std::optional<int64_t> value = at.constant(); value && *value >= open_end) {
     return size.constant() ? std::min(*value, *size.constant()) : size;
   }
   if (provably_nonnegative(size - at, {})) return at;
@@ -210,7 +214,7 @@ Cut backward_cut(NodeContext& n, const Sym& start, const Sym& end, int64_t step,
   if (!start.constant() || !end.constant()) n.unsupported("a negative step from a named position");
   int64_t from = *start.constant(), to = *end.constant();
   if (!size.constant()) {
-    bool is_whole = (from == -1 || from >= (int64_t{1} << 31) - 1) && to < -(int64_t{1} << 31) + 2;
+    bool is_whole = (from == -1 || from >= open_end) && to <= -open_end;
     if (!is_whole) n.unsupported(fmt::format("a negative step in size {}", size.text()));
     return {size - Sym(1), -1, step};
   }
@@ -332,6 +336,24 @@ void concat(NodeContext& n) {
   n.result(Op::concat, parts, {{"dim", dim}});
 }
 
+// A negative pad takes elements away: a slice. What is left to pad is 0 there.
+NodeId cut_negative_pads(NodeContext& n, NodeId x, std::vector<Sym>& low, std::vector<Sym>& high) {
+  std::vector<Sym> starts(low.size(), Sym(0)), ends = n.shape(x), steps(low.size(), Sym(1));
+  bool cuts = false;
+  for (size_t d = 0; d < low.size(); ++d) {
+    for (Sym* side : {&low[d], &high[d]}) {
+      if (side->constant().value_or(0) >= 0) continue;
+      (side == &low[d] ? starts[d] : ends[d]) = side == &low[d] ? Sym(0) - *side : ends[d] + *side;
+      *side = 0;
+      cuts = true;
+    }
+    bool is_backward = !provably_nonnegative(ends[d] - starts[d], {});
+    if (cuts && is_backward) n.unsupported("negative pads of more than a dimension's size");
+  }
+  if (!cuts) return x;
+  return n.add("cut", Op::slice, {x}, {{"starts", starts}, {"ends", ends}, {"steps", steps}});
+}
+
 void pad(NodeContext& n) {
   NodeId x = n.input(0);
   std::string mode = n.text_attr("mode", "constant");
@@ -364,6 +386,7 @@ void pad(NodeContext& n) {
     low[static_cast<size_t>(axes[i])] = pads[i];
     high[static_cast<size_t>(axes[i])] = pads[i + axes.size()];
   }
+  x = cut_negative_pads(n, x, low, high);
   n.result(Op::pad, {x}, {{"low", low}, {"high", high}, {"value", value}});
 }
 
@@ -405,8 +428,8 @@ void gather(NodeContext& n) {
       std::vector<Sym> starts(shape.size(), Sym(0)), ends = shape, steps(shape.size(), Sym(1));
       starts[static_cast<size_t>(axis)] = start;
       ends[static_cast<size_t>(axis)] = start + Sym(1);
-      NodeId row = n.add("row", Op::slice, {table},
-                         {{"starts", starts}, {"ends", ends}, {"steps", steps}});
+      NodeId row =
+          n.add("row", Op::slice, {table}, {{"starts", starts}, {"ends", ends}, {"steps", steps}});
       Shape kept = shape;
       kept.erase(kept.begin() + axis);
       n.result(Op::reshape, {row}, {{"shape", kept}});

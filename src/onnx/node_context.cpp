@@ -23,9 +23,8 @@ NodeId Importer::materialize(const std::string& name, const Location& location) 
   Value& value = values.at(name);
   if (value.node >= 0) return value.node;
   const Known& known = *value.known;
-  bool is_constant = std::ranges::all_of(known.values, [](const Sym& s) {
-    return s.constant().has_value();
-  });
+  bool is_constant =
+      std::ranges::all_of(known.values, [](const Sym& s) { return s.constant().has_value(); });
   if (is_constant) return value.node = builder.constant(tensor_of(known), name, location);
   std::vector<NodeId> parts;
   bool is_scalar = known.shape.empty();
@@ -186,8 +185,7 @@ void NodeContext::check_dtypes(Op op, const std::vector<NodeId>& operands) const
   }
 }
 
-NodeId NodeContext::add(std::string_view suffix, Op op, std::vector<NodeId> operands,
-                        Attrs attrs) {
+NodeId NodeContext::add(std::string_view suffix, Op op, std::vector<NodeId> operands, Attrs attrs) {
   check_dtypes(op, operands);
   std::string base = node_.outputs.empty() ? node_.name : node_.outputs[0];
   return checked(importer_.builder.add(op, std::move(operands), std::move(attrs),
@@ -196,15 +194,15 @@ NodeId NodeContext::add(std::string_view suffix, Op op, std::vector<NodeId> oper
 
 NodeId NodeContext::result(Op op, std::vector<NodeId> operands, Attrs attrs, size_t i) {
   check_dtypes(op, operands);
-  NodeId id = checked(importer_.builder.add(op, std::move(operands), std::move(attrs),
-                                            output_name(i), location_));
+  NodeId id = checked(
+      importer_.builder.add(op, std::move(operands), std::move(attrs), output_name(i), location_));
   set(i, id);
   return id;
 }
 
 NodeId NodeContext::constant(Tensor value, std::string_view suffix) {
-  return importer_.builder.constant(std::move(value),
-                                    fmt::format("{}.{}", output_name(0), suffix), location_);
+  return importer_.builder.constant(std::move(value), fmt::format("{}.{}", output_name(0), suffix),
+                                    location_);
 }
 
 NodeId NodeContext::named_constant(Tensor value) {

@@ -69,8 +69,8 @@ std::vector<int64_t> automatic_pads(NodeContext& n, const std::string& mode, con
     } else if (strides[d] == 1) {
       total = reach - 1;
     } else {
-      n.unsupported(fmt::format("auto_pad {} with stride {} in size {}", mode, strides[d],
-                                x[d + 2].text()));
+      n.unsupported(
+          fmt::format("auto_pad {} with stride {} in size {}", mode, strides[d], x[d + 2].text()));
     }
     int64_t less = total / 2, more = total - less;
     pads[d] = mode == "SAME_LOWER" ? more : less;

@@ -69,9 +69,10 @@ std::string external_bytes(const onnx::TensorProto& proto, int64_t bytes, const 
     fail(path, fmt::format("tensor {}: its external data is missing: {}", proto.name(), file));
   }
   if (length != bytes || static_cast<int64_t>(in.tellg()) - offset < bytes) {
-    fail(path, fmt::format("tensor {}: needs {} bytes of external data; {} has {} from byte {}",
-                           proto.name(), bytes, file,
-                           std::max<int64_t>(0, static_cast<int64_t>(in.tellg()) - offset), offset));
+    fail(path,
+         fmt::format("tensor {}: needs {} bytes of external data; {} has {} from byte {}",
+                     proto.name(), bytes, file,
+                     std::max<int64_t>(0, static_cast<int64_t>(in.tellg()) - offset), offset));
   }
   std::string data(static_cast<size_t>(bytes), '\0');
   in.seekg(offset);
@@ -99,12 +100,20 @@ void copy_fields(const onnx::TensorProto& proto, Tensor& tensor, const std::stri
     }
   };
   switch (tensor.dtype()) {
-    case DType::f32: return copy(proto.float_data(), tensor.as<float>());
-    case DType::f64: return copy(proto.double_data(), tensor.as<double>());
-    case DType::i64: return copy(proto.int64_data(), tensor.as<int64_t>());
-    case DType::i32: return copy(proto.int32_data(), tensor.as<int32_t>());
-    case DType::u8: case DType::boolean: return copy(proto.int32_data(), tensor.as<uint8_t>());
-    case DType::f16: case DType::bf16: return copy(proto.int32_data(), tensor.as<uint16_t>());
+    case DType::f32:
+      return copy(proto.float_data(), tensor.as<float>());
+    case DType::f64:
+      return copy(proto.double_data(), tensor.as<double>());
+    case DType::i64:
+      return copy(proto.int64_data(), tensor.as<int64_t>());
+    case DType::i32:
+      return copy(proto.int32_data(), tensor.as<int32_t>());
+    case DType::u8:
+    case DType::boolean:
+      return copy(proto.int32_data(), tensor.as<uint8_t>());
+    case DType::f16:
+    case DType::bf16:
+      return copy(proto.int32_data(), tensor.as<uint16_t>());
   }
 }
 
@@ -146,16 +155,20 @@ FileTensor read_tensor(const onnx::TensorProto& proto, const std::string& path) 
 
 Attribute read_attribute(const onnx::AttributeProto& proto, const std::string& path) {
   switch (proto.type()) {
-    case onnx::AttributeProto::INT: return proto.i();
-    case onnx::AttributeProto::FLOAT: return static_cast<double>(proto.f());
-    case onnx::AttributeProto::STRING: return proto.s();
+    case onnx::AttributeProto::INT:
+      return proto.i();
+    case onnx::AttributeProto::FLOAT:
+      return static_cast<double>(proto.f());
+    case onnx::AttributeProto::STRING:
+      return proto.s();
     case onnx::AttributeProto::INTS:
       return std::vector<int64_t>(proto.ints().begin(), proto.ints().end());
     case onnx::AttributeProto::FLOATS:
       return std::vector<double>(proto.floats().begin(), proto.floats().end());
     case onnx::AttributeProto::STRINGS:
       return std::vector<std::string>(proto.strings().begin(), proto.strings().end());
-    case onnx::AttributeProto::TENSOR: return read_tensor(proto.t(), path);
+    case onnx::AttributeProto::TENSOR:
+      return read_tensor(proto.t(), path);
     default:
       return OtherAttribute{onnx::AttributeProto::AttributeType_Name(proto.type())};
   }
@@ -246,24 +259,33 @@ FileTensor read_tensor_file(std::string_view bytes, const std::string& path) {
 
 std::optional<DType> dtype_of(int64_t onnx_type) {
   switch (onnx_type) {
-    case onnx::TensorProto::BOOL: return DType::boolean;
-    case onnx::TensorProto::INT32: return DType::i32;
-    case onnx::TensorProto::INT64: return DType::i64;
-    case onnx::TensorProto::UINT8: return DType::u8;
-    case onnx::TensorProto::FLOAT16: return DType::f16;
-    case onnx::TensorProto::BFLOAT16: return DType::bf16;
-    case onnx::TensorProto::FLOAT: return DType::f32;
-    case onnx::TensorProto::DOUBLE: return DType::f64;
-    default: return std::nullopt;
+    case onnx::TensorProto::BOOL:
+      return DType::boolean;
+    case onnx::TensorProto::INT32:
+      return DType::i32;
+    case onnx::TensorProto::INT64:
+      return DType::i64;
+    case onnx::TensorProto::UINT8:
+      return DType::u8;
+    case onnx::TensorProto::FLOAT16:
+      return DType::f16;
+    case onnx::TensorProto::BFLOAT16:
+      return DType::bf16;
+    case onnx::TensorProto::FLOAT:
+      return DType::f32;
+    case onnx::TensorProto::DOUBLE:
+      return DType::f64;
+    default:
+      return std::nullopt;
   }
 }
 
 std::string type_name_of(int64_t onnx_type) {
   bool is_known = onnx_type >= INT_MIN && onnx_type <= INT_MAX &&
                   onnx::TensorProto::DataType_IsValid(static_cast<int>(onnx_type));
-  return is_known ? onnx::TensorProto::DataType_Name(
-                        static_cast<onnx::TensorProto::DataType>(onnx_type))
-                  : fmt::format("type {}", onnx_type);
+  return is_known
+             ? onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(onnx_type))
+             : fmt::format("type {}", onnx_type);
 }
 
 }  // namespace ingot::onnx_model

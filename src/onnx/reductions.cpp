@@ -103,8 +103,8 @@ void softmax_like(NodeContext& n, Op op) {
   }
   const Shape shape = n.shape(x);
   Shape head(shape.begin(), shape.begin() + dim), tail(shape.begin() + dim, shape.end());
-  NodeId rows = n.add("rows", Op::reshape, {x},
-                      {{"shape", Shape{element_count(head), element_count(tail)}}});
+  NodeId rows =
+      n.add("rows", Op::reshape, {x}, {{"shape", Shape{element_count(head), element_count(tail)}}});
   NodeId value = n.add("flat", op, {rows}, {{"dim", int64_t{1}}});
   n.result(Op::reshape, {value}, {{"shape", shape}});
 }

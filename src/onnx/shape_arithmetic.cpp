@@ -33,10 +33,14 @@ std::optional<Sym> wrapped(const Sym& value, DType dtype) {
   if (!value.constant()) return value;  // a size: fits
   int64_t number = *value.constant();
   switch (dtype) {
-    case DType::i32: return Sym(static_cast<int32_t>(number));
-    case DType::u8: return Sym(static_cast<uint8_t>(number));
-    case DType::boolean: return Sym(number != 0);
-    default: return value;
+    case DType::i32:
+      return Sym(static_cast<int32_t>(number));
+    case DType::u8:
+      return Sym(static_cast<uint8_t>(number));
+    case DType::boolean:
+      return Sym(number != 0);
+    default:
+      return value;
   }
 }
 
@@ -94,9 +98,9 @@ struct BinaryOp {
   bool gives_bool;
 };
 constexpr BinaryOp binary_ops[] = {
-    {"Add", add, false},     {"Sub", subtract, false}, {"Mul", multiply, false},
+    {"Add", add, false},      {"Sub", subtract, false},  {"Mul", multiply, false},
     {"Div", quotient, false}, {"Mod", remainder, false}, {"Min", smaller, false},
-    {"Max", larger, false},  {"Equal", equal, true},   {"Less", less, true},
+    {"Max", larger, false},   {"Equal", equal, true},    {"Less", less, true},
 };
 
 // NumPy broadcasting of shapes that are known.
@@ -250,7 +254,7 @@ Result reshape(const Known& data, const Known& shape) {
 
 // --- out of nothing
 
-Result shape_of(NodeContext& n) {
+void shape_of(NodeContext& n) {
   const Shape& shape = n.shape(n.input(0));
   auto rank = static_cast<int64_t>(shape.size());
   auto position = [&](std::string_view name, int64_t fallback) {
@@ -258,7 +262,11 @@ Result shape_of(NodeContext& n) {
     return std::clamp(at < 0 ? at + rank : at, int64_t{0}, rank);
   };
   int64_t start = position("start", 0), end = std::max(start, position("end", rank));
-  return Known{DType::i64, {end - start}, Elements(shape.begin() + start, shape.begin() + end)};
+  n.set(0, Known{DType::i64, {end - start}, Elements(shape.begin() + start, shape.begin() + end)});
+}
+
+void size_of(NodeContext& n) {
+  n.set(0, Known{DType::i64, {}, {element_count(n.shape(n.input(0)))}});
 }
 
 Result product(NodeContext& n, const Known& data) {
@@ -343,25 +351,18 @@ Tensor tensor_of(const Known& known) {
 }
 
 bool fold_shape_arithmetic(NodeContext& n) {
-  const std::string& op = n.node().op_type;
-  Result result;
-  if (op == "Shape") {
-    result = shape_of(n);
-  } else if (op == "Size") {
-    result = Known{DType::i64, {}, {element_count(n.shape(n.input(0)))}};
-  } else {
-    std::vector<Known> known;
-    for (size_t i = 0; i < n.input_count(); ++i) {
-      std::optional<Known> value = n.known(i);
-      if (!value && n.has_input(i)) return false;
-      if (value) known.push_back(std::move(*value));
-    }
-    if (known.empty()) return false;
-    result = fold(n, known);
+  std::vector<Known> known;
+  for (size_t i = 0; i < n.input_count(); ++i) {
+    std::optional<Known> value = n.known(i);
+    if (!value && n.has_input(i)) return false;
+    if (value) known.push_back(std::move(*value));
   }
+  Result result = known.empty() ? std::nullopt : fold(n, known);
   if (!result) return false;
   n.set(0, std::move(*result));
   return true;
 }
+
+HandlerTable size_handlers() { return {{"Shape", shape_of}, {"Size", size_of}}; }
 
 }  // namespace ingot::onnx_model

@@ -89,7 +89,8 @@ class Definition {
     for (int dim : reduced) {
       aligned[static_cast<size_t>(dim)] = type(operands_[0]).shape[static_cast<size_t>(dim)];
     }
-    bool trailing = !reduced.empty() && reduced.front() == rank() - static_cast<int>(reduced.size());
+    bool trailing =
+        !reduced.empty() && reduced.front() == rank() - static_cast<int>(reduced.size());
     if (trailing || type(id).shape.size() != reduced.size()) return id;
     return add(suffix + "_aligned", Op::reshape, {id}, {{"shape", aligned}});
   }
@@ -205,17 +206,28 @@ using Define = NodeId (*)(Definition&);
 
 Define definition_of(Op op) {
   switch (op) {
-    case Op::mean: return mean;
-    case Op::l1_norm: return l1_norm;
-    case Op::l2_norm: return l2_norm;
-    case Op::sum_square: return sum_square;
-    case Op::var: return var;
-    case Op::logsumexp: return logsumexp;
-    case Op::softmax: return softmax;
-    case Op::log_softmax: return log_softmax;
-    case Op::layer_norm: return layer_norm;
-    case Op::rms_norm: return rms_norm;
-    default: fail_internal("decompose", fmt::format("{} has no definition", op_name(op)));
+    case Op::mean:
+      return mean;
+    case Op::l1_norm:
+      return l1_norm;
+    case Op::l2_norm:
+      return l2_norm;
+    case Op::sum_square:
+      return sum_square;
+    case Op::var:
+      return var;
+    case Op::logsumexp:
+      return logsumexp;
+    case Op::softmax:
+      return softmax;
+    case Op::log_softmax:
+      return log_softmax;
+    case Op::layer_norm:
+      return layer_norm;
+    case Op::rms_norm:
+      return rms_norm;
+    default:
+      fail_internal("decompose", fmt::format("{} has no definition", op_name(op)));
   }
 }
 

@@ -19,14 +19,14 @@ SourceOp source_op(const GraphBuilder& builder, const Node& node,
 
 Graph mark_sources(const Graph& graph) {
   std::vector<SourceOp> sources;
-  Graph marked = rebuild(graph, [&](GraphBuilder& builder, const Node& node,
-                                    std::vector<NodeId> operands) {
-    if (node.op == Op::input || node.op == Op::constant) return builder.copy(node, operands);
-    sources.push_back(source_op(builder, node, operands));
-    NodeId id = builder.copy(node, std::move(operands));
-    builder.graph()[id].source = static_cast<int32_t>(sources.size() - 1);
-    return id;
-  });
+  Graph marked =
+      rebuild(graph, [&](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
+        if (node.op == Op::input || node.op == Op::constant) return builder.copy(node, operands);
+        sources.push_back(source_op(builder, node, operands));
+        NodeId id = builder.copy(node, std::move(operands));
+        builder.graph()[id].source = static_cast<int32_t>(sources.size() - 1);
+        return id;
+      });
   marked.sources = std::move(sources);
   return marked;
 }

@@ -1,5 +1,6 @@
 // A product whose left operand is 1 at one place of a row and 0 elsewhere picks a row of the table:
-//   matmul(cast(eq(ids, 0 1 2 … n−1)), table)   =   gather(table, ids), or zeros if no place matches.
+//   matmul(cast(eq(ids, 0 1 2 … n−1)), table)   =   gather(table, ids), or zeros if no place
+//   matches.
 // The sum has one term that is not ±0, so its bits are the picked row's, with +0 for −0; only an
 // infinite or NaN table would spoil it (0·inf).
 #include <cmath>
@@ -94,8 +95,8 @@ std::shared_ptr<const Tensor> picked_table(const Node& table) {
     }
   }
   if (!has_negative_zero) return table.data;
-  auto fixed = std::make_shared<Tensor>(
-      Tensor::uninitialized(table.data->dtype(), table.data->shape()));
+  auto fixed =
+      std::make_shared<Tensor>(Tensor::uninitialized(table.data->dtype(), table.data->shape()));
   for (int64_t i = 0; i < fixed->size(); ++i) fixed->set_f64(i, table.data->get_f64(i) + 0.0);
   return fixed;
 }
@@ -143,16 +144,16 @@ NodeId rewrite(GraphBuilder& builder, const Node& node, const std::vector<NodeId
 }  // namespace
 
 Graph one_hot_to_gather(const Graph& graph) {
-  Graph rewritten = rebuild(
-      graph, [](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
+  Graph rewritten =
+      rebuild(graph, [](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
         NodeId gather = node.op == Op::matmul ? rewrite(builder, node, operands) : -1;
         return gather >= 0 ? gather : builder.copy(node, std::move(operands));
       });
   // Once more, for what only the product needed.
-  return rebuild(rewritten, [](GraphBuilder& builder, const Node& node,
-                               std::vector<NodeId> operands) {
-    return builder.copy(node, std::move(operands));
-  });
+  return rebuild(rewritten,
+                 [](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
+                   return builder.copy(node, std::move(operands));
+                 });
 }
 
 }  // namespace ingot

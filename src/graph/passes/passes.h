@@ -13,17 +13,17 @@ namespace ingot {
 // Results above 16 MiB that are larger than their operands are left alone (a broadcast, say).
 Graph fold_constants(const Graph& graph);
 
-// Records Graph::sources and each node's `source`. After this line ops are counted; nodes that later
-// passes make inherit the source of the node they replace.
+// Records Graph::sources and each node's `source`. After this line ops are counted; nodes that
+// later passes make inherit the source of the node they replace.
 Graph mark_sources(const Graph& graph);
 
-// One-hot products become gathers: matmul(cast(eq(ids, iota)), table) with a finite constant table is
-// gather(table, ids, out_of_range="zero") (negative zeros of the table become zeros, as the product
-// would give). In every fusion mode, since it changes the counted work.
+// One-hot products become gathers: matmul(cast(eq(ids, iota)), table) with a finite constant table
+// is gather(table, ids, out_of_range="zero") (negative zeros of the table become zeros, as the
+// product would give). In every fusion mode, since it changes the counted work.
 Graph one_hot_to_gather(const Graph& graph);
 
-// Composite ops → primitives in f32 (f64 for f64), one rounding at the end. After this line there are
-// no composites. Every node keeps its source.
+// Composite ops → primitives in f32 (f64 for f64), one rounding at the end. After this line there
+// are no composites. Every node keeps its source.
 Graph decompose(const Graph& graph);
 
 // Rewrites that keep every bit in `exact`: identity reshapes/transposes/broadcasts/casts, composed
@@ -42,9 +42,9 @@ struct GraphPass {
 };
 const std::vector<GraphPass>& graph_passes();
 
-// Runs the list in order, verifying after each. `observe` (may be empty) sees each graph that changed.
-Graph run_graph_passes(
-    const Graph& graph,
-    const std::function<void(const GraphPass&, const Graph&)>& observe = {});
+// Runs the list in order, verifying after each. `observe` (may be empty) sees each graph that
+// changed.
+Graph run_graph_passes(const Graph& graph,
+                       const std::function<void(const GraphPass&, const Graph&)>& observe = {});
 
 }  // namespace ingot

@@ -11,7 +11,8 @@ namespace ingot {
 namespace {
 
 // What a rule sees: a node about to be built, its operands already simplified. It gives the value
-// that replaces the node, or -1; it may also change op, operands and attributes and give `rewritten`.
+// that replaces the node, or -1; it may also change op, operands and attributes and give
+// `rewritten`.
 constexpr NodeId no_match = -1;
 constexpr NodeId rewritten = -2;
 struct Subject {
@@ -27,8 +28,9 @@ struct Subject {
 
 NodeId same_shape_view(Subject& s) {
   bool same = s.shape(0) == s.node.type.shape;
-  return same && (s.node.op != Op::slice || std::ranges::all_of(s.sizes(s.node, "steps"),
-                                                                [](const Sym& x) { return x.is(1); }))
+  return same && (s.node.op != Op::slice ||
+                  std::ranges::all_of(s.sizes(s.node, "steps"),
+                                      [](const Sym& x) { return x.is(1); }))
              ? s.node.operands[0]
              : no_match;
 }
@@ -76,12 +78,19 @@ NodeId same_dtype_cast(Subject& s) {
 
 bool holds_every_value(DType wide, DType narrow) {
   switch (narrow) {
-    case DType::boolean: return true;
-    case DType::u8: return wide != DType::boolean;  // f16 and bf16 have 8 bits and more
-    case DType::i32: return wide == DType::i64 || wide == DType::f64;
-    case DType::f16: case DType::bf16: return wide == DType::f32 || wide == DType::f64;
-    case DType::f32: return wide == DType::f64;
-    default: return false;
+    case DType::boolean:
+      return true;
+    case DType::u8:
+      return wide != DType::boolean;  // f16 and bf16 have 8 bits and more
+    case DType::i32:
+      return wide == DType::i64 || wide == DType::f64;
+    case DType::f16:
+    case DType::bf16:
+      return wide == DType::f32 || wide == DType::f64;
+    case DType::f32:
+      return wide == DType::f64;
+    default:
+      return false;
   }
 }
 
@@ -102,7 +111,8 @@ NodeId done_twice(Subject& s) {
 // Operand `x` if the other one is the literal `neutral` (its sign counts) and shapes stay.
 NodeId neutral_operand(Subject& s, size_t x, double neutral) {
   std::optional<double> literal = literal_value(s.operand(1 - x));
-  bool is_neutral = literal && *literal == neutral && std::signbit(*literal) == std::signbit(neutral);
+  bool is_neutral =
+      literal && *literal == neutral && std::signbit(*literal) == std::signbit(neutral);
   return is_neutral && s.shape(x) == s.node.type.shape ? s.node.operands[x] : no_match;
 }
 
@@ -113,9 +123,7 @@ NodeId either_neutral(Subject& s, double neutral) {
 
 NodeId times_one(Subject& s) { return either_neutral(s, 1); }
 NodeId over_one(Subject& s) { return neutral_operand(s, 0, 1); }
-NodeId plus_zero(Subject& s) {
-  return either_neutral(s, is_float(s.node.type.dtype) ? -0.0 : 0.0);
-}
+NodeId plus_zero(Subject& s) { return either_neutral(s, is_float(s.node.type.dtype) ? -0.0 : 0.0); }
 NodeId minus_zero(Subject& s) { return neutral_operand(s, 0, 0.0); }
 NodeId at_least_lowest(Subject& s) {
   if (!is_float(s.node.type.dtype)) return no_match;
@@ -171,8 +179,7 @@ bool any_of(Op op) {
 bool is_elementwise(Op op) { return op_info(op).category == Category::elementwise; }
 
 constexpr Rule rules[] = {
-    {"a view that changes nothing", any_of<Op::reshape, Op::broadcast, Op::slice>,
-     same_shape_view},
+    {"a view that changes nothing", any_of<Op::reshape, Op::broadcast, Op::slice>, same_shape_view},
     {"reshape(reshape(x)), broadcast(broadcast(x))", any_of<Op::reshape, Op::broadcast>,
      view_of_same_view},
     {"transpose with perm 0, 1, 2…", any_of<Op::transpose>, identity_transpose},
@@ -216,10 +223,10 @@ NodeId simplify_node(GraphBuilder& builder, const Node& node, std::vector<NodeId
 Graph simplify(const Graph& graph) {
   Graph simplified = rebuild(graph, simplify_node);
   // Once more, for what the rules have left without a reader.
-  return rebuild(simplified, [](GraphBuilder& builder, const Node& node,
-                                std::vector<NodeId> operands) {
-    return builder.copy(node, std::move(operands));
-  });
+  return rebuild(simplified,
+                 [](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
+                   return builder.copy(node, std::move(operands));
+                 });
 }
 
 }  // namespace ingot

@@ -194,23 +194,22 @@ void check_shape(const Context& c, const Shape& shape) {
 TensorType infer_type(Op op, std::span<const TensorType> operands, const Attrs& attrs,
                       std::vector<SizeEquality>* equalities) {
   const Context c{op_info(op), operands, attrs, equalities};
-  check_count(c);
-  check_attrs(c);
-  check_dtypes(c);
-  Shape shape;
   try {
-    shape = c.info.category == Category::elementwise ? elementwise_shape(c)
-                                                     : infer::structured_shape(c);
+    check_count(c);
+    check_attrs(c);
+    check_dtypes(c);
+    Shape shape = c.info.category == Category::elementwise ? elementwise_shape(c)
+                                                           : infer::structured_shape(c);
+    check_shape(c, shape);
+    return {result_dtype(c), std::move(shape)};
   } catch (const Error& error) {
     // Faults found below (an attribute, an overflow of sizes) know the op, not the operands.
     const std::string head = fmt::format("{}: ", c.info.name);
     if (error.kind() != ErrorKind::input || operands.empty()) throw;
     if (error.message().starts_with(head + type_text(operands[0]))) throw;
-    const std::string message = error.message();
+    const std::string& message = error.message();
     c.fail(message.starts_with(head) ? message.substr(head.size()) : message);
   }
-  check_shape(c, shape);
-  return {result_dtype(c), std::move(shape)};
 }
 
 Shape broadcast_shapes(const Shape& a, const Shape& b, std::vector<SizeEquality>* equalities) {

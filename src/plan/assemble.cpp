@@ -115,6 +115,7 @@ class Assembly {
     }
     group.traffic = {cost.read_bytes, cost.written, Sym(0)};
     group.flops = cost.flops;
+    group.product_flops = cost.product_flops;
     group.instructions = cost.instructions;
     group.batch_invariant = group.contraction < 0;
     group.domain = analysis.domain;

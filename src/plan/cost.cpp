@@ -114,7 +114,11 @@ class Measure {
       : graph_(graph), analysis_(analysis), passes_(graph, analysis) {}
 
   GroupCost run(const DeviceModel* device, const Bindings& sizes) {
-    cost_.passes = analysis_.levels + 1;
+    cost_.passes = analysis_.levels;
+    for (NodeId id : analysis_.outputs) {  // values that need every reduction and the whole row
+      bool last = analysis_.level.at(id) == analysis_.levels && !analysis_.evaluations.at(id)[0].per_row;
+      if (last) cost_.passes = analysis_.levels + 1;
+    }
     cost_.staged = passes_.staged();
     compute();
     row();

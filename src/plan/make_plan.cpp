@@ -45,7 +45,7 @@ Estimate estimate(const Group& group, const DeviceModel& device, const Bindings&
   double bytes = at_sizes(group_bytes(group), sizes);
   double flops = at_sizes(group.flops, sizes);
   double instructions = at_sizes(group.instructions, sizes);
-  double product = group.contraction >= 0 ? flops : 0;
+  double product = at_sizes(group.product_flops, sizes);
   double memory_us = work_us(device, bytes, 0, 0);
   double us = work_us(device, bytes, instructions, product);
   Estimate result;

@@ -99,6 +99,7 @@ struct Group {
   std::vector<Schedule> schedules;
   Traffic traffic;
   Sym flops;
+  Sym product_flops;                // the library's part of them
   Sym instructions;                 // estimated vector-element instructions
   std::string reason;               // one sentence: why these nodes run together
   bool batch_invariant = true;      // false: a library product decides the bits

@@ -162,11 +162,11 @@ Value Program::op(std::string_view name, std::vector<Value> operands, Attributes
   // As in text: gelu's two forms are one name with an attribute.
   if (const auto form = attributes.find("approximate");
       name == "gelu" && form != attributes.end()) {
-    if (form->second == Attribute(std::string("tanh"))) {
-      name = "gelu_tanh";
-    } else if (form->second != Attribute(std::string("none"))) {
+    const std::string* const word = std::get_if<std::string>(&form->second);
+    if (word == nullptr || (*word != "tanh" && *word != "none")) {
       throw Error(ErrorKind::input, "gelu: approximate is \"none\" or \"tanh\"");
     }
+    name = *word == "tanh" ? "gelu_tanh" : "gelu";
     attributes.erase(form);
   }
   const OpInfo& info = require_op(name);

@@ -162,25 +162,26 @@ uint64_t random_bits(uint64_t seed, uint64_t position) {
   return z ^ (z >> 31);
 }
 
-// Two normal values from 64 bits (Box–Muller).
-void normal_pair(uint64_t bits, double scale, double* first, double* second) {
-  const double u = (static_cast<double>(bits >> 32) + 0.5) * 0x1p-32;
-  const double angle = static_cast<double>(bits & 0xffffffffu) * (0x1p-31 * std::numbers::pi);
-  const double radius = scale * std::sqrt(-2.0 * std::log(u));
-  *first = radius * std::cos(angle);
-  *second = radius * std::sin(angle);
+// Two normal values from 64 bits (Box–Muller); f32 is enough for values of at most 6.8.
+void normal_pair(uint64_t bits, float pair[2]) {
+  const float u = (static_cast<float>(bits >> 32) + 0.5f) * 0x1p-32f;
+  const float angle =
+      static_cast<float>(bits & 0xffffffffu) * (0x1p-31f * std::numbers::pi_v<float>);
+  const float radius = std::sqrt(-2.0f * std::log(u));
+  pair[0] = radius * std::cos(angle);
+  pair[1] = radius * std::sin(angle);
 }
 
 void fill_normal(Tensor& tensor, uint64_t seed, double scale) {
   float* const f32 = tensor.dtype() == DType::f32 ? tensor.as<float>() : nullptr;
   for (int64_t i = 0; i < tensor.size(); i += 2) {
-    double pair[2];
-    normal_pair(random_bits(seed, static_cast<uint64_t>(i)), scale, &pair[0], &pair[1]);
+    float pair[2];
+    normal_pair(random_bits(seed, static_cast<uint64_t>(i)), pair);
     for (int64_t j = i; j < std::min(i + 2, tensor.size()); j++) {
       if (f32) {
-        f32[j] = static_cast<float>(pair[j - i]);
+        f32[j] = static_cast<float>(pair[j - i] * scale);
       } else {
-        tensor.set_f64(j, pair[j - i]);
+        tensor.set_f64(j, pair[j - i] * scale);
       }
     }
   }

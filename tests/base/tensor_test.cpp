@@ -157,6 +157,7 @@ class Npy : public testing::Test {
     return read_bytes(file + header + data);
   }
   std::string read_bytes(const std::string& bytes) {
+    std::filesystem::remove(path_);
     std::ofstream(path_, std::ios::binary) << bytes;  // unlike write_file, without an fsync
     std::string text = message([&] { tensor_ = read_npy(path_); });
     const size_t name = text.find(path_);

@@ -209,21 +209,39 @@ class Account {
   // Reasons that only the finished plan shows.
   void stored_too(Edge& edge) const {
     Decision& d = edge.decision;
-    if (stored_.count(edge.value) == 0 || d.reason == Reason::recomputed) return;
-    if (unit(edge.consumer).copy) return;
+    if (d.reason == Reason::recomputed || unit(edge.consumer).copy) return;
+    bool several = units_.readers[static_cast<size_t>(edge.value)].size() > 1;
+    bool stored = stored_.count(edge.value) > 0;
+    if (!stored && !several) return;
+    if (!d.bytes_if_materialized) both_choices(&d, edge);
+    if (!stored) {
+      d.detail += "; one register serves all its readers: neither materialized nor recomputed";
+      return;
+    }
     d.reason = Reason::materialized;
     d.detail = fmt::format("'{}' is used where it is made, and stored {}", graph_[edge.value].name,
                            units_.graph_output[static_cast<size_t>(edge.value)]
                                ? "as a result of the program"
                                : "for other kernels");
-    if (!d.bytes_if_materialized) {
-      d.bytes_if_materialized = bytes_of(graph_, edge.value);
-      Sym again(0);
-      for (const auto& [id, bytes] : separate_.read[static_cast<size_t>(edge.producer)]) {
-        again = again + bytes;
-      }
-      d.bytes_if_recomputed = again + bytes_of(graph_, edge.value);
+  }
+
+  // What storing the value and reading it in every other op would move, and what making it again would.
+  void both_choices(Decision* d, const Edge& edge) const {
+    Sym once(0), reads(0);
+    for (const auto& [id, bytes] : separate_.read[static_cast<size_t>(edge.producer)]) {
+      once = once + bytes;
     }
+    int64_t others = 0;
+    for (int reader : units_.readers[static_cast<size_t>(edge.value)]) {
+      if (reader == edge.consumer) continue;
+      const std::map<NodeId, Sym>& read = separate_.read[static_cast<size_t>(reader)];
+      if (auto found = read.find(edge.value); found != read.end()) reads = reads + found->second;
+      ++others;
+    }
+    bool output = units_.graph_output[static_cast<size_t>(edge.value)];
+    Sym store = bytes_of(graph_, edge.value);
+    d->bytes_if_materialized = store + reads;
+    d->bytes_if_recomputed = once * Sym(others + (output ? 1 : 0)) + (output ? store : Sym(0));
   }
 
   // A view after an op costs nothing, and that is a decision too.

@@ -9,13 +9,6 @@ namespace {
 
 constexpr size_t most_searched = 512;  // groups looked at in one search for a cycle
 
-Decision refusal(Reason reason, std::string detail) {
-  Decision decision;
-  decision.reason = reason;
-  decision.detail = std::move(detail);
-  return decision;
-}
-
 bool on_domain(const Domain& domain, NodeId node) {
   auto found = domain.index.find(node);
   if (found == domain.index.end()) return false;
@@ -29,6 +22,13 @@ bool on_domain(const Domain& domain, NodeId node) {
 }
 
 }  // namespace
+
+Decision refusal(Reason reason, std::string detail) {
+  Decision decision;
+  decision.reason = reason;
+  decision.detail = std::move(detail);
+  return decision;
+}
 
 std::vector<NodeId> united(const std::vector<NodeId>& a, const std::vector<NodeId>& b) {
   std::vector<NodeId> all;

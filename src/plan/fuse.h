@@ -9,6 +9,7 @@ namespace ingot {
 
 inline constexpr size_t most_nodes = 256;  // of a group: compile time grows faster than linearly
 
+Decision refusal(Reason reason, std::string detail);
 std::vector<NodeId> united(const std::vector<NodeId>& a, const std::vector<NodeId>& b);
 
 // Units that run together so far.
@@ -66,12 +67,15 @@ class Fusion {
     std::vector<NodeId> again, left;  // nodes to compute again; what the owner still stores
     Analysis rest;                    // of the owner then
     std::vector<Union> grown;         // the consumers
+    std::vector<int> moved;           // units only the consumers need then
     Sym materialized, recomputed;     // bytes of both choices
     double slower_us = 0;             // predicted
   };
   std::optional<Recomputation> weigh(int owner, NodeId value);
   void recompute_value(int owner, NodeId value);
+  bool find_moved(Recomputation* r) const;
   void apply(Recomputation r);
+  void explain(const Recomputation& r);
   std::vector<NodeId> subtree(const Cluster& cluster, NodeId value) const;
   Partition finish();
 

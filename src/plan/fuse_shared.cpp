@@ -67,7 +67,8 @@ void Fusion::recompute() {
   }
 }
 
-// What the value needs inside its cluster; empty where a reduction or product would be done twice.
+// What the value needs inside its cluster beyond what is stored anyway; empty where a reduction or product
+// would be done twice.
 std::vector<NodeId> Fusion::subtree(const Cluster& cluster, NodeId value) const {
   std::vector<NodeId> found{value}, stack{value};
   while (!stack.empty()) {
@@ -75,8 +76,8 @@ std::vector<NodeId> Fusion::subtree(const Cluster& cluster, NodeId value) const 
     stack.pop_back();
     if (is_reduction(graph_, id) || is_contraction(graph_, id)) return {};
     for (NodeId operand : graph_[id].operands) {
-      bool inside =
-          std::binary_search(cluster.nodes.begin(), cluster.nodes.end(), operand);
+      bool inside = std::binary_search(cluster.nodes.begin(), cluster.nodes.end(), operand) &&
+                    !std::binary_search(cluster.outputs.begin(), cluster.outputs.end(), operand);
       if (!inside || std::find(found.begin(), found.end(), operand) != found.end()) continue;
       found.push_back(operand);
       stack.push_back(operand);
@@ -102,18 +103,22 @@ std::optional<Fusion::Recomputation> Fusion::weigh(int owner, NodeId value) {
   if (r.consumers.empty() || r.again.empty()) return std::nullopt;
   r.left = at(owner).outputs;
   std::erase(r.left, value);
-  r.materialized = bytes_of(graph_, value);
   double us_before = work(owner).us, us_after = 0;
+  auto traffic = [&](const Analysis& analysis) {
+    GroupCost cost = measure(graph_, analysis, nullptr, {});
+    return cost.read_bytes + cost.written;
+  };
   Analysis own;
+  analyze(graph_, at(owner).nodes, at(owner).outputs, &own);
+  r.materialized = traffic(own);
   if (r.left.empty()) {  // the group made only this value: it goes
-    analyze(graph_, at(owner).nodes, at(owner).outputs, &own);
-    r.materialized = r.materialized + measure(graph_, own, nullptr, {}).read_bytes;
     us_before += device_.launch_us;
   } else {
     if (!analyze(graph_, at(owner).nodes, r.left, &r.rest)) return std::nullopt;
-    if (r.rest.evaluations.count(value) == 0) return std::nullopt;
+    r.materialized = r.materialized - traffic(r.rest);
     us_after = work_of(r.rest).us;
   }
+  if (!find_moved(&r)) return std::nullopt;
   for (int c : r.consumers) {
     const Cluster& consumer = at(c);
     Union next;
@@ -126,14 +131,31 @@ std::optional<Fusion::Recomputation> Fusion::weigh(int owner, NodeId value) {
       return std::nullopt;
     }
     next.work = work_of(next.analysis);
-    r.materialized = r.materialized + measure(graph_, alone, nullptr, {}).read_bytes;
-    r.recomputed = r.recomputed + measure(graph_, next.analysis, nullptr, {}).read_bytes;
+    Sym read = measure(graph_, alone, nullptr, {}).read[value];
+    r.materialized = r.materialized + read;
+    r.recomputed = r.recomputed + traffic(next.analysis) - traffic(alone) + read;
     us_before += work(c).us;
     us_after += next.work.us;
     r.grown.push_back(std::move(next));
   }
   r.slower_us = us_after - us_before;
   return r;
+}
+
+// Units that nothing left in the owner needs: they move to the first consumer. false: a part of a unit is
+// needed on both sides.
+bool Fusion::find_moved(Recomputation* r) const {
+  for (int u : at(r->owner).units) {
+    const std::vector<NodeId>& nodes = unit(u).nodes;
+    auto needed = [&](NodeId id) { return r->rest.evaluations.count(id) > 0; };
+    if (std::all_of(nodes.begin(), nodes.end(), needed)) continue;
+    bool computed = std::all_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+      return std::binary_search(r->again.begin(), r->again.end(), id);
+    });
+    if (!computed || std::any_of(nodes.begin(), nodes.end(), needed)) return false;
+    r->moved.push_back(u);
+  }
+  return true;
 }
 
 void Fusion::recompute_value(int owner, NodeId value) {
@@ -146,36 +168,77 @@ void Fusion::recompute_value(int owner, NodeId value) {
     if (edge.value != value || edge.decision.kind == "sibling") continue;
     edge.decision.bytes_if_materialized = r->materialized;
     edge.decision.bytes_if_recomputed = r->recomputed;
-    if (!chosen || cluster_of(edge.consumer) == owner) continue;
-    edge.decision.fused = true;
-    edge.decision.reason = Reason::recomputed;
-    edge.decision.detail = fmt::format("{} is computed again instead of stored", named(value));
   }
   if (chosen) apply(std::move(*r));
 }
 
 void Fusion::apply(Recomputation r) {
   Cluster& owner = at(r.owner);
+  std::vector<NodeId> moved_nodes;
+  for (int u : r.moved) {
+    moved_nodes.insert(moved_nodes.end(), unit(u).nodes.begin(), unit(u).nodes.end());
+  }
+  explain(r);
   for (size_t i = 0; i < r.consumers.size(); ++i) {
     Cluster& consumer = at(r.consumers[i]);
     consumer.nodes = std::move(r.grown[i].nodes);
     consumer.domain = std::move(r.grown[i].analysis.domain);
     consumer.work = r.grown[i].work;
     ++consumer.version;
-    bool inherits = r.left.empty() && i == 0;
-    for (NodeId id : inherits ? owner.recomputed : r.again) {
+    for (NodeId id : r.again) {
       std::vector<NodeId>& list = consumer.recomputed;
+      bool moves = i == 0 && std::find(moved_nodes.begin(), moved_nodes.end(), id) !=
+                                 moved_nodes.end();
       bool listed = std::find(list.begin(), list.end(), id) != list.end();
-      if (!listed && !is_free(graph_, units_, id)) list.push_back(id);
+      if (!moves && !listed && !is_free(graph_, units_, id)) list.push_back(id);
     }
   }
+  Cluster& first = at(r.consumers[0]);
+  for (int u : r.moved) {
+    cluster_of_[static_cast<size_t>(u)] = r.consumers[0];
+    std::erase(owner.units, u);
+    first.units.insert(std::lower_bound(first.units.begin(), first.units.end(), u), u);
+  }
   if (r.left.empty()) {
-    absorb(r.consumers[0], r.owner);
+    owner = {};
+    owner.alive = false;
     return;
   }
+  std::vector<NodeId> kept = owner.recomputed;
+  std::erase_if(kept, [&](NodeId id) { return r.rest.evaluations.count(id) == 0; });
+  owner.recomputed = kept;
+  for (int u : owner.units) kept.insert(kept.end(), unit(u).nodes.begin(), unit(u).nodes.end());
+  owner.nodes = with_views(graph_, units_, kept);
   owner.outputs = std::move(r.left);
   owner.domain = std::move(r.rest.domain);
   owner.work.reset();
+}
+
+// The edges as they are now: computed again; or moved, with the refusal on the other side.
+void Fusion::explain(const Recomputation& r) {
+  Decision apart;
+  for (const Edge& edge : edges_) {
+    if (edge.value == r.value && !edge.decision.fused && edge.decision.kind != "sibling") {
+      apart = edge.decision;
+    }
+  }
+  auto moves = [&](int u) { return std::find(r.moved.begin(), r.moved.end(), u) != r.moved.end(); };
+  for (Edge& edge : edges_) {
+    bool out_of_owner = cluster_of(edge.producer) == r.owner;
+    if (edge.decision.kind == "sibling" || !out_of_owner) continue;
+    int to = cluster_of(edge.consumer);
+    bool consumer = std::find(r.consumers.begin(), r.consumers.end(), to) != r.consumers.end();
+    if (edge.value == r.value && consumer) {
+      bool moved = moves(edge.producer) && to == r.consumers[0];
+      if (moved) edge.decision = yes(edge, to, at(to).reductions);
+      if (moved) continue;
+      edge.decision.fused = true;
+      edge.decision.reason = Reason::recomputed;
+      edge.decision.detail = fmt::format("{} is computed again instead of stored", named(r.value));
+    } else if (to == r.owner && moves(edge.consumer) && !moves(edge.producer)) {
+      edge.decision = refusal(apart.reason, apart.detail);
+    }
+  }
 }
 
 }  // namespace ingot

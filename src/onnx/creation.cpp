@@ -89,7 +89,13 @@ void range(NodeContext& n) {
 // eq(ids, 0 1 2 …) picks between the two values. Negative ids count from the end.
 void one_hot(NodeContext& n) {
   NodeId ids = n.input(0), values = n.input(2);
-  std::vector<Sym> depth = n.sizes_input(1, "depth");
+  std::vector<Sym> depth;
+  if (std::optional<double> number = n.number_input(1)) {  // may be a float
+    if (!(*number >= 0 && *number < 0x1p53)) n.invalid("depth is no size");
+    depth.emplace_back(static_cast<int64_t>(*number));
+  } else {
+    depth = n.sizes_input(1, "depth");
+  }
   if (depth.size() != 1) n.invalid("depth is one number");
   if (!is_integer(n.dtype(ids))) n.unsupported("indices that are no integers");
   DType dtype = n.dtype(ids) == DType::u8 ? DType::i32 : n.dtype(ids);
@@ -118,13 +124,36 @@ void one_hot(NodeContext& n) {
   n.result(Op::select, {is_here, value(1, "on"), value(0, "off")});
 }
 
+// Elements on and above diagonal k (upper), or on and below it, are kept; the others are 0.
+void trilu(NodeContext& n) {
+  NodeId x = n.input(0);
+  if (n.rank(x) < 2) n.invalid("needs 2 dimensions");
+  bool upper = n.int_attr("upper", 1) != 0;
+  int64_t k = 0;
+  if (n.has_input(1)) {
+    std::vector<int64_t> given = n.integers_input(1, "k");
+    if (given.size() != 1) n.invalid("k is one number");
+    k = given[0];
+  }
+  const Shape& shape = n.shape(x);
+  Shape rows{shape[shape.size() - 2], 1}, columns{shape.back()};
+  NodeId row =
+      n.add("row", Op::iota, {}, {{"shape", rows}, {"dim", int64_t{0}}, {"dtype", DType::i64}});
+  NodeId column = n.add("column", Op::iota, {},
+                        {{"shape", columns}, {"dim", int64_t{0}}, {"dtype", DType::i64}});
+  NodeId diagonal = n.add("diagonal", Op::add, {row, n.size_value("k", k, DType::i64)});
+  NodeId is_kept = n.add("kept", upper ? Op::ge : Op::le, {column, diagonal});
+  n.result(Op::select, {is_kept, x, n.literal(n.dtype(x), 0)});
+}
+
 }  // namespace
 
 HandlerTable creation_handlers() {
   return {{"Constant", constant},
           {"ConstantOfShape", constant_of_shape},
           {"Range", range},
-          {"OneHot", one_hot}};
+          {"OneHot", one_hot},
+          {"Trilu", trilu}};
 }
 
 }  // namespace ingot::onnx_model

@@ -134,11 +134,10 @@ void pow(NodeContext& n) {
   n.result(Op::pow, {base, n.cast("exponent", exponent, dtype)});
 }
 
-// fmod=0: the divisor's sign (integers). fmod=1: the dividend's, as C's fmod.
+// fmod=0: the divisor's sign. fmod=1: the dividend's, as C's fmod.
 void mod(NodeContext& n) {
   NodeId x = n.input(0), y = n.input(1);
   if (n.int_attr("fmod", 0) == 0) {
-    if (is_float(n.dtype(x))) n.invalid("fmod=0 is for integers");
     n.result(Op::mod, {x, y});
     return;
   }

@@ -5,6 +5,7 @@
 #include <queue>
 
 #include "base/text.h"
+#include "graph/passes/rebuild.h"
 #include "onnx/importer.h"
 
 namespace ingot {
@@ -275,7 +276,11 @@ Graph import_onnx_bytes(std::string_view bytes, const std::string& path) {
   if (model.outputs.empty()) fail_input(place(path), "the graph has no outputs");
   for (const FileValue& output : model.outputs) declare_output(importer, output);
   if (!importer.problems.empty()) fail_problems(importer);
-  return importer.builder.take();
+  // Without what only served shape arithmetic.
+  return rebuild(importer.builder.take(),
+                 [](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
+                   return builder.copy(node, std::move(operands));
+                 });
 }
 
 Graph import_onnx(const std::string& path) { return import_onnx_bytes(read_file(path), path); }

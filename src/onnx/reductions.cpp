@@ -115,14 +115,20 @@ void log_softmax(NodeContext& n) { softmax_like(n, Op::log_softmax); }
 void layer_norm(NodeContext& n) {
   NodeId x = n.input(0), gamma = n.input(1);
   if (n.int_attr("stash_type", 1) != 1) n.unsupported("stash_type other than FLOAT");
-  if (n.wants_output(1) || n.wants_output(2)) n.unsupported("outputs Mean and InvStdDev");
   std::vector<int> dims(n.shape(x).size());
   std::iota(dims.begin(), dims.end(), 0);
   dims.erase(dims.begin(), dims.begin() + n.axis(n.int_attr("axis", -1), n.rank(x)));
   std::vector<NodeId> operands{x, gamma};
   if (n.has_input(2)) operands.push_back(n.input(2));
-  n.result(Op::layer_norm, operands,
-           {{"dims", as_sizes(dims)}, {"epsilon", n.float_attr("epsilon", 1e-5)}});
+  double epsilon = n.float_attr("epsilon", 1e-5);
+  n.result(Op::layer_norm, operands, {{"dims", as_sizes(dims)}, {"epsilon", epsilon}});
+  if (!n.wants_output(1) && !n.wants_output(2)) return;
+  NodeId wide = n.dtype(x) == DType::f64 ? x : n.cast("wide", x, DType::f32);
+  Attrs kept = Reduced{dims, true}.attrs();
+  n.result(Op::mean, {wide}, kept, 1);
+  NodeId var = n.add("var", Op::var, {wide}, kept);
+  NodeId shifted = n.add("var_epsilon", Op::add, {var, n.literal(n.dtype(wide), epsilon)});
+  n.result(Op::rsqrt, {shifted}, {}, 2);
 }
 
 // [channels] as [channels, 1, 1…], to stand beside [batch, channels, …].
@@ -168,6 +174,37 @@ void instance_norm(NodeContext& n) {
   normalize(n, x, mean, var, scale, bias);
 }
 
+// Normalized in groups of channels, then scaled a channel (opset 21) or a group (opset 18).
+void group_norm(NodeContext& n) {
+  if (n.int_attr("stash_type", 1) != 1) n.unsupported("stash_type other than FLOAT");
+  NodeId x = n.input(0);
+  const Shape shape = n.shape(x);
+  int64_t groups = n.int_attr("num_groups", 0);
+  if (shape.size() < 3 || groups < 1) n.invalid("needs spatial dimensions and num_groups");
+  std::optional<Sym> members = exact_div(shape[1], Sym(groups));
+  if (!members) n.invalid(fmt::format("{} channels in {} groups", shape[1].text(), groups));
+  Shape grouped{shape[0], groups, *members};
+  grouped.insert(grouped.end(), shape.begin() + 2, shape.end());
+  std::vector<int> dims(grouped.size() - 2);
+  std::iota(dims.begin(), dims.end(), 2);
+  bool by_channel = n.opset() >= 21;
+  auto parameter = [&](size_t i, std::string_view name) {
+    Shape aligned(grouped.size() - 1, Sym(1));
+    aligned[0] = groups;
+    if (by_channel) aligned[1] = *members;
+    return n.reshape(name, n.input(i), aligned);
+  };
+  NodeId parts = n.add("groups", Op::reshape, {x}, {{"shape", grouped}});
+  Attrs kept = Reduced{dims, true}.attrs();
+  NodeId centered = n.add("centered", Op::sub, {parts, n.add("mean", Op::mean, {parts}, kept)});
+  NodeId epsilon = n.literal(n.dtype(x), n.float_attr("epsilon", 1e-5));
+  NodeId var = n.add("var_epsilon", Op::add, {n.add("var", Op::var, {parts}, kept), epsilon});
+  NodeId unit = n.add("normalized", Op::div, {centered, n.add("deviation", Op::sqrt, {var})});
+  NodeId scaled = n.add("scaled", Op::mul, {unit, parameter(1, "scale")});
+  NodeId shifted = n.add("shifted", Op::add, {scaled, parameter(2, "bias")});
+  n.result(Op::reshape, {shifted}, {{"shape", shape}});
+}
+
 }  // namespace
 
 HandlerTable reduction_handlers() {
@@ -187,7 +224,8 @@ HandlerTable reduction_handlers() {
           {"LogSoftmax", log_softmax},
           {"LayerNormalization", layer_norm},
           {"BatchNormalization", batch_norm},
-          {"InstanceNormalization", instance_norm}};
+          {"InstanceNormalization", instance_norm},
+          {"GroupNormalization", group_norm}};
 }
 
 }  // namespace ingot::onnx_model

@@ -87,6 +87,14 @@ std::optional<Sym> less(const Sym& a, const Sym& b) {
   return std::nullopt;
 }
 
+// Of bools, so 0 or 1.
+std::optional<Sym> both(const Sym& a, const Sym& b) {
+  return is_number(a) && is_number(b) ? std::optional(a * b) : std::nullopt;
+}
+std::optional<Sym> either(const Sym& a, const Sym& b) {
+  return is_number(a) && is_number(b) ? std::optional(a + b - a * b) : std::nullopt;
+}
+
 std::optional<Sym> add(const Sym& a, const Sym& b) { return a + b; }
 std::optional<Sym> subtract(const Sym& a, const Sym& b) { return a - b; }
 std::optional<Sym> multiply(const Sym& a, const Sym& b) { return a * b; }
@@ -101,6 +109,7 @@ constexpr BinaryOp binary_ops[] = {
     {"Add", add, false},      {"Sub", subtract, false},  {"Mul", multiply, false},
     {"Div", quotient, false}, {"Mod", remainder, false}, {"Min", smaller, false},
     {"Max", larger, false},   {"Equal", equal, true},    {"Less", less, true},
+    {"And", both, true},      {"Or", either, true},
 };
 
 // NumPy broadcasting of shapes that are known.
@@ -146,6 +155,32 @@ Result binary(const BinaryOp& op, const Known& a, const Known& b) {
   Known out{op.gives_bool ? DType::boolean : a.dtype, *shape, {}};
   for (size_t i = 0; i < left.size(); ++i) {
     std::optional<Sym> value = op.apply(left[i], right[i]);
+    if (value) value = wrapped(*value, out.dtype);
+    if (!value) return std::nullopt;
+    out.values.push_back(*value);
+  }
+  return out;
+}
+
+using Unary = std::optional<Sym> (*)(const Sym&);
+struct UnaryOp {
+  std::string_view op_type;
+  Unary apply;
+};
+std::optional<Sym> negative(const Sym& a) { return Sym(0) - a; }
+std::optional<Sym> magnitude(const Sym& a) {
+  if (at_least(a, 0)) return a;
+  return at_least(Sym(0) - a, 0) ? negative(a) : std::nullopt;
+}
+std::optional<Sym> opposite(const Sym& a) {
+  return is_number(a) ? std::optional(Sym(a.is(0))) : std::nullopt;
+}
+constexpr UnaryOp unary_ops[] = {{"Neg", negative}, {"Abs", magnitude}, {"Not", opposite}};
+
+Result unary(const UnaryOp& op, const Known& a) {
+  Known out{a.dtype, a.shape, {}};
+  for (const Sym& element : a.values) {
+    std::optional<Sym> value = op.apply(element);
     if (value) value = wrapped(*value, out.dtype);
     if (!value) return std::nullopt;
     out.values.push_back(*value);
@@ -315,6 +350,9 @@ Result fold(NodeContext& n, const std::vector<Known>& in) {
     if (op == row.op_type && in.size() == 2 && (op != "Mod" || n.int_attr("fmod", 0) == 0)) {
       return binary(row, in[0], in[1]);
     }
+  }
+  for (const UnaryOp& row : unary_ops) {
+    if (op == row.op_type && in.size() == 1) return unary(row, in[0]);
   }
   if (op == "Where" && in.size() == 3) return where(in[0], in[1], in[2]);
   if (op == "Cast" && in.size() == 1) return cast(n, in[0]);

@@ -71,6 +71,7 @@ class Nest {
   void pass(int level);
   std::map<NodeId, std::string> chunk(int level, const Sym& first, const Sym& extent,
                                       bool last_of_row);
+  void single_elements(int level);
   void final_pass();
   void store_outputs(int level, bool full);
   void store_staged(int level);

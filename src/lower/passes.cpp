@@ -61,19 +61,21 @@ std::vector<NodeId> Nest::reductions_at(int level) const {
   return found;
 }
 
+// All values first: an output's row may hold a staged value that another output still needs.
 void Nest::store_outputs(int level, bool full) {
+  std::vector<loop::Store> stores;
   for (NodeId id : group_.outputs) {
     if (level_.at(id) != level || on_domain(id) != full) continue;
     const std::vector<Sym>& index = group_.domain.index.at(id);
     Typed value = values_.value(id, index);
-    DType dtype = graph_[id].type.dtype;
     loop::Store store;
     store.buffer = values_.buffer(id);
-    store.value = values_.rounded(value, dtype);
+    store.value = values_.rounded(value, graph_[id].type.dtype);
     store.index = values_.substituted(values_.flat(id, index));
     store.mode = may_stream(id) ? loop::StoreMode::streaming : loop::StoreMode::normal;
-    values_.statements().push_back(std::move(store));
+    stores.push_back(std::move(store));
   }
+  for (loop::Store& store : stores) values_.statements().push_back(std::move(store));
 }
 
 void Nest::store_staged(int level) {
@@ -192,6 +194,17 @@ void Nest::pass(int level) {
   bind_staged(level - 1);
 }
 
+// Reductions over size-1 dimensions: the identity and one element, as the canonical order has it.
+void Nest::single_elements(int level) {
+  for (NodeId r : reductions_at(level)) {
+    std::string name = accumulator(r, "_acc", 1);
+    loop::Operand operand = reduction_operand(r);
+    values_.statements().push_back(loop::Accumulate{name, operand});
+    DType dtype = values_.kept_dtype(r);
+    values_.bind_value(r, finish(name, graph_[r].name, dtype), dtype);
+  }
+}
+
 // Outputs over the whole domain that need every reduction.
 void Nest::final_pass() {
   bool any = false;
@@ -206,7 +219,8 @@ void Nest::final_pass() {
 
 void Nest::body() {
   if (reduced_.empty()) {
-    store_outputs(0, true);
+    for (int level = 1; level <= levels_; ++level) single_elements(level);
+    for (int level = 0; level <= levels_; ++level) store_outputs(level, true);
     return;
   }
   for (int level = 1; level <= levels_; ++level) pass(level);

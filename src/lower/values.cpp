@@ -215,6 +215,8 @@ Typed Values::compute(NodeId node, const std::vector<Sym>& index, const Context&
       int64_t dim = integer_attr(op_info(n.op), n.attrs, "dim");
       return index_value(n.type.dtype, index[static_cast<size_t>(dim)], n.name);
     }
+    case Op::size:
+      return index_value(n.type.dtype, sizes_attr(op_info(n.op), n.attrs, "value")[0], n.name);
     case Op::concat:
       return concat(node, index, context);
     case Op::pad:

@@ -36,8 +36,9 @@ class Executable {
 
   // Inputs and outputs in signature order, any strides, any alignment; outputs already allocated
   // with the right shapes. Sizes come from the inputs' shapes. Thread-safe. `timings` may be null.
-  // Inputs and outputs may not overlap, except an output with itself. Error{input}: shapes, dtypes,
-  // an index out of range; the program stays usable.
+  // Strided inputs are packed first, and strided outputs unpacked at the end. An output that shares
+  // memory with an input is computed apart and copied, so calls in place are right. Error{input}:
+  // shapes, dtypes, outputs that share memory, an index out of range; the program stays usable.
   void run(const std::vector<TensorView>& inputs, const std::vector<TensorView>& outputs,
            std::vector<GroupTiming>* timings = nullptr) const;
   std::vector<std::vector<int64_t>> output_shapes(

@@ -81,7 +81,8 @@ void cut(std::string_view text, std::vector<Function>& functions) {
 const std::vector<Function>& all_functions() {
   static const std::vector<Function> functions = [] {
     std::vector<Function> result;
-    for (const char* file : {"elementary_f64.inc", "elementary_f32.inc", "integer.inc"}) {
+    for (const char* file : {"elementary_f64.inc", "trigonometric_f64.inc", "elementary_f32.inc",
+                             "trigonometric_f32.inc", "integer.inc"}) {
       cut(embedded(file), result);
     }
     return result;
@@ -128,30 +129,28 @@ std::string library_text(const std::set<std::string>& functions) {
   return text;
 }
 
-std::string vector_prelude(const std::set<std::string>& sections) {
-  std::string_view text = embedded("vector.inc");
+std::string vector_prelude(const std::set<std::string>& sections, int lanes) {
   std::string result;
-  bool keep = true;  // the file's head
-  for (size_t begin = 0; begin < text.size();) {
-    size_t end = std::min(text.find('\n', begin), text.size() - 1);
-    std::string_view line = text.substr(begin, end + 1 - begin);
-    begin = end + 1;
-    constexpr std::string_view marker = "//: section ";
-    if (line.starts_with(marker)) {
-      // a marker may name several sections: the text belongs to each of them
-      std::vector<std::string> names = words_of(line.substr(marker.size()));
-      keep = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-        return name == "core" || sections.contains(name);
-      });
-    } else if (keep) {
-      result += line;
+  if (lanes != 16) result = "#define INGOT_LANES " + std::to_string(lanes) + "\n";
+  for (const char* file : {"vector_registers.inc", "vector.inc", "vector_memory.inc"}) {
+    std::string_view text = embedded(file);
+    bool keep = false;  // the file's head is for its reader
+    for (size_t begin = 0; begin < text.size();) {
+      size_t end = std::min(text.find('\n', begin), text.size() - 1);
+      std::string_view line = text.substr(begin, end + 1 - begin);
+      begin = end + 1;
+      constexpr std::string_view marker = "//: section ";
+      if (line.starts_with(marker)) {  // the text below belongs to each section named
+        std::vector<std::string> names = words_of(line.substr(marker.size()));
+        keep = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+          return name == "core" || sections.contains(name);
+        });
+      } else if (keep) {
+        result += line;
+      }
     }
   }
   return result;
-}
-
-std::string vector_prelude() {
-  return vector_prelude({"f64", "u8", "bf16", "f16", "stream"});
 }
 
 std::set<std::string> sections_used(std::string_view text) {

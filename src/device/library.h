@@ -16,11 +16,11 @@ bool has_function(std::string_view name);
 // so that the names of vocabulary primitives may be passed too.
 std::string library_text(const std::set<std::string>& functions);
 
-// The vector vocabulary for g++ and clang on the CPU, sixteen lanes. Sections other than "core"
-// (f32 and i32, always there): "f64" (and i64), "u8" (and bool), "bf16", "f16", "stream".
-std::string vector_prelude(const std::set<std::string>& sections);
-// All of it.
-std::string vector_prelude();
+// The vector vocabulary for g++ and clang on the CPU: "core" (f32 and i32, always there) and the
+// named sections: "f64" (and i64), "u8" (and bool), "bf16", "f16", "stream". F32 and its kin hold
+// `lanes` lanes: 16, or 32 or 64, which advance two or four AVX-512 registers statement by
+// statement (worth it in long chains of arithmetic); loads, stores and lanes_sum() grow with them.
+std::string vector_prelude(const std::set<std::string>& sections, int lanes = 16);
 
 // The sections that a kernel text needs, found by the names it uses.
 std::set<std::string> sections_used(std::string_view text);

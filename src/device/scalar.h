@@ -146,11 +146,15 @@ inline F32 round_bf16(F32 a) { return bf16_to_f32(f32_to_bf16(a)); }
 inline F32 round_f16(F32 a) { return f16_to_f32(f32_to_f16(a)); }
 
 #define INLINE inline
+#define SLOW inline
 #define TABLE inline constexpr
 #include "device/elementary_f64.inc"
+#include "device/trigonometric_f64.inc"
 #include "device/elementary_f32.inc"
+#include "device/trigonometric_f32.inc"
 #include "device/integer.inc"
 #undef INLINE
+#undef SLOW
 #undef TABLE
 
 }  // namespace ingot::scalar

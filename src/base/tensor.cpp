@@ -44,7 +44,8 @@ std::shared_ptr<std::byte> allocate(size_t bytes) {
   const bool big = bytes >= 2 * huge_page;
   const size_t alignment = big ? huge_page : 64;
   const size_t rounded = (std::max<size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
-  void* memory = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
+  constexpr size_t address_space = size_t{1} << 47;
+  void* memory = bytes >= address_space ? nullptr : std::aligned_alloc(alignment, rounded);
   if (!memory) fail_input({}, fmt::format("out of memory: {} bytes for a tensor", bytes));
   if (big) madvise(memory, rounded, MADV_HUGEPAGE);  // a wish: without it all still works
   return std::shared_ptr<std::byte>(static_cast<std::byte*>(memory),

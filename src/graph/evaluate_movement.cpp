@@ -1,6 +1,7 @@
 // Movement ops as copies: for each dimension a table of operand offsets, so that every map is one
 // addition an element.
 #include "graph/evaluate_node.h"
+#include "op/apply.h"
 
 namespace ingot {
 namespace {
@@ -116,8 +117,9 @@ void pad(const NodeInputs& inputs, Tensor& result) {
   }
   const double value = real_attr(info, inputs.node.attrs, "value");
   for (int64_t i = 0; i < result.size(); ++i) {
-    is_float(result.dtype()) ? result.set_f64(i, value)
-                             : result.set_i64(i, static_cast<int64_t>(value));
+    is_float(result.dtype())
+        ? result.set_f64(i, value)
+        : result.set_i64(i, convert(DType::i64, DType::f64, {.real = value}).integer);
   }
   const auto low = evaluate(sizes_attr(info, inputs.node.attrs, "low"), inputs.sizes);
   const auto strides = strides_of(operand.shape());

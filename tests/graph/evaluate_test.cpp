@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 
+#include "base/text.h"
 #include "support/values.h"
 
 namespace ingot {
@@ -199,6 +201,37 @@ TEST(Evaluate, WideComputesEverythingInF64) {
   const Tensor n =
       evaluate_text("x: bf16[1]", "y = cast(x, dtype=i32) return y", {x}, Precision::wide);
   EXPECT_EQ(n.dtype(), DType::i32);
+}
+
+// The two precisions agree on every example within what rounding explains.
+TEST(Evaluate, EveryExampleAgreesWithFloat64) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(INGOT_SOURCE_DIR) + "/examples")) {
+    if (entry.path().extension() != ".ingot") continue;
+    const Graph graph = parse_graph(read_file(entry.path().string()), entry.path().string());
+    Bindings sizes;
+    for (const std::string& name : size_names(graph)) sizes[name] = 3;
+    std::vector<Tensor> inputs;
+    bool is_half = false;
+    for (const NodeId id : graph.inputs) {
+      const TensorType& type = graph[id].type;
+      is_half |= byte_size(type.dtype) == 2;
+      inputs.push_back(
+          random_tensor(type.dtype, evaluate(type.shape, sizes), inputs.size() + 1, 1, 0, 2));
+    }
+    const std::vector<Tensor> rounded = evaluate(graph, inputs, Precision::per_op);
+    const std::vector<Tensor> wide = evaluate(graph, inputs, Precision::wide);
+    const double tolerance = is_half ? 0.02 : 1e-3;
+    for (size_t k = 0; k < wide.size(); ++k) {
+      ASSERT_EQ(rounded[k].shape(), wide[k].shape());
+      for (int64_t i = 0; i < wide[k].size(); ++i) {
+        const double expected = wide[k].get_f64(i);
+        if (std::isnan(expected) && std::isnan(rounded[k].get_f64(i))) continue;  // a masked row
+        ASSERT_NEAR(rounded[k].get_f64(i), expected, tolerance * (1 + std::abs(expected)))
+            << entry.path();
+      }
+    }
+  }
 }
 
 TEST(Evaluate, InputsAreChecked) {

@@ -148,10 +148,17 @@ std::string subscript_text(const Sym& sym, const Rename& rename) {
   auto is_product = [](const Sym::Term& t) { return t.atoms.size() > 1 || t.factor != 1; };
   for (bool negative : {false, true}) {  // positive terms first, products before plain variables
     for (bool product : {true, false}) {
+      std::string lane;  // after the other variables: j + l
       for (const Sym::Term& term : sym.terms()) {
         if ((term.factor < 0) != negative || is_product(term) != product) continue;
-        add(negative, product_text(term, rename));
+        std::string text = product_text(term, rename);
+        if (text == "l") {
+          lane = text;
+        } else {
+          add(negative, text);
+        }
       }
+      if (!lane.empty()) add(negative, lane);
     }
     if (negative && sym.constant_part() != 0) {
       int64_t constant = sym.constant_part();

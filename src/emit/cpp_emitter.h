@@ -13,36 +13,36 @@
 
 namespace ingot {
 
+// Lanes of a vector: as many as a reduction has, so that a chunk of a vector loop is one vector and
+// a lane accumulator is one variable.
+inline constexpr int vector_lanes = 64;
+
 // A value or accumulator of the IR in the emitted text.
 struct Value {
   std::string name;
   DType dtype = DType::f32;
   Lanes lanes = Lanes::f32;
-  bool varying = false;    // differs from lane to lane of the vector loop: one variable a vector
-  std::string subscript;   // a `long` that stands for it in subscripts; varying: name_at[l]
-  Op reduction = Op::sum;  // accumulators
-  bool lane_accumulator = false;  // 64 lanes: four vectors
+  bool varying = false;           // differs from lane to lane of the vector loop
+  std::string subscript;          // its text in subscripts: a `long`, or name_index[l]
+  Op reduction = Op::sum;         // accumulators
+  bool lane_accumulator = false;  // a partial result in each lane
 };
 
-// The vectors of a vector loop that are written side by side: elements var + 16·vector.
-struct Block {
-  std::string ir_var;        // the loop's variable in the IR
-  std::string var;           // and in the text
-  std::vector<int> vectors;  // {0, 1, 2, 3}; {0} in a tail
-  int step = 64;             // var is a multiple of it
-  bool masked = false;       // only the first `lanes` lanes are there
-  std::string lanes;
+// The chunk of a vector loop that is being written: elements var … var + 63.
+struct Chunk {
+  std::string ir_var;  // the loop's variable in the IR
+  std::string var;     // and in the text
+  std::string lanes;   // how many there are, where it is not all 64; else empty
   int64_t prefetch_bytes = 0;
-  std::map<std::string, std::string> accumulators;  // accumulator → variable that stands for it
 };
 
-// How the sixteen lanes of a vector see a subscript.
+// How the lanes of a chunk see a subscript.
 struct Access {
   enum Kind { uniform, contiguous, lanes } kind;
   Sym index;  // of lane 0; in the kind `lanes` as it was
 };
 inline constexpr std::string_view lane_var = "@lane";
-inline constexpr std::string_view chunk_var = "@chunk";  // var / step
+inline constexpr std::string_view chunk_var = "@chunk";  // var / 64
 
 class Emitter {
  public:
@@ -69,57 +69,54 @@ class Emitter {
   void emit(const loop::Product& product);
   void emit(const std::shared_ptr<loop::Loop>& loop);
 
-  // One definition for each vector of the block (or one, if it is the same for all lanes).
-  template <class F>
-  void define(const std::string& name, DType dtype, Lanes lanes, bool varying, F expression);
+  // The line that defines a value; `expression` may write lines before it.
+  void define(const std::string& name, DType dtype, Lanes lanes, bool varying,
+              const std::function<std::string(const std::string& text_name)>& expression);
   void define_subscript(Value& value);
-  void row(std::string_view head, const std::vector<std::string>& parts,
-           std::string_view separator);
-  std::string let_text(const loop::Let& let, int vector);
-  std::string cast_text(const loop::Let& let, int vector);
-  std::string operand_text(const loop::Operand& operand, DType dtype, int vector, bool splat);
+  std::string let_text(const loop::Let& let);
+  std::string cast_text(const loop::Let& let);
+  std::string operand_text(const loop::Operand& operand, DType dtype, bool splat) const;
   std::string as_lanes(const std::string& text, Lanes from, Lanes to) const;
   Lanes operand_lanes(const loop::Operand& operand, DType dtype) const;
   Lanes result_lanes(const loop::Let& let) const;
-  std::string rounded(std::string text, DType dtype);
-  std::string load_text(const loop::Load& load, int vector);
-  void report_failed_guard(const loop::Load& load, bool varying);
+  std::string rounded(std::string text, DType dtype) const;
+  std::string load_text(const loop::Load& load) const;
   void emit_subscript_load(const loop::Load& load);
-  bool by_lane(const loop::Load& load, int vector) const;
-  void emit_lane_load(const loop::Load& load, const std::string& name);
-  void emit_lane_function(const std::string& name, std::string_view result,
-                          const std::vector<std::string>& body);
-  std::string gather_text(DType dtype, const std::string& name, int vector) const;
   void prefetch(const loop::Load& load);
+  // Lane by lane: a function of the lane, and the routine that calls it.
+  bool by_lane(const loop::Load& load) const;
+  std::string lane_load(const loop::Load& load, const std::string& name);
+  void lane_function(const std::string& name, std::string_view result,
+                     const std::vector<std::string>& body);
+  std::string gather_text(DType dtype, const std::string& name) const;
   std::string combine_text(Op op, DType dtype, const std::string& a, const std::string& b);
   bool rounded_by_stores(const std::string& name) const;
   void note_functions(std::string_view formula, Lanes lanes);
 
   // vector_loop.cpp
   void vector_loop(const loop::Loop& loop);
-  struct Extent;
+  void chunk_body(const std::vector<loop::Stmt>& body, const Chunk& chunk);
+  bool accumulates_lanes(const std::vector<loop::Stmt>& body) const;
   std::string full_name(const std::string& var, const std::string& text);
-  void chunks(const loop::Loop& loop, const std::vector<loop::Stmt>& body, const Extent& extent);
-  void tail(const loop::Loop& loop, const std::vector<loop::Stmt>& body, const Extent& extent);
   std::vector<loop::Stmt> hoist(const loop::Loop& loop, std::vector<loop::Stmt>& rest) const;
   bool is_varying(const loop::Stmt& stmt) const;
   bool is_varying(const Sym& sym) const;
   bool is_varying(const std::vector<loop::Guard>& guards) const;
   bool is_varying(const loop::Operand& operand) const;
-  bool differs_by_lane(const std::vector<loop::Guard>& guards, int vector) const;
+  bool differs_by_lane(const std::vector<loop::Guard>& guards) const;
   bool uses_values(const Sym& sym) const;
-  Access access(const Sym& index, int vector) const;
+  bool uses_varying_values(const Sym& sym) const;
+  Access access(const Sym& index) const;
   Sym lane_index(const Sym& index) const;
   std::string subscript(const Sym& sym) const;
-  std::string condition(const std::vector<loop::Guard>& guards, int vector) const;
+  std::string condition(const std::vector<loop::Guard>& guards) const;
   std::string lane_condition(const std::vector<loop::Guard>& guards) const;
   std::string guards_text(const std::vector<loop::Guard>& guards,
                           const std::function<std::string(const Sym&)>& text) const;
-  std::string lanes_argument() const;  // ", lanes" in a masked block
   bool aligned(const Sym& index) const;
 
+  std::string lanes_argument() const;  // ", lanes" where a chunk is not full
   std::string pointer(const std::string& buffer, const Sym& index) const;
-  std::string vector_name(const Value& value, int vector) const;
   const Value& value(const std::string& name) const;
   void open(const std::string& text);
   void close(const std::string& text = "}");
@@ -140,7 +137,7 @@ class Emitter {
   std::set<std::string> in_subscripts_;                // names of values that stand in subscripts
   std::map<std::string, std::set<std::string>> uses_;  // value → "store" / "other"
   Ranges ranges_;
-  std::optional<Block> block_;
+  std::optional<Chunk> chunk_;
   std::string phase_var_;
   // Ends of whole chunks that are already there: where they were declared (depth), text, name.
   std::vector<std::tuple<size_t, std::string, std::string>> full_names_;

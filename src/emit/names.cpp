@@ -54,23 +54,17 @@ std::string Names::unique(std::string_view wanted) {
   if (base.empty() || std::isdigit(static_cast<unsigned char>(base[0])) != 0) base = "v" + base;
   // Two underscores, or one before a capital, at the start belong to the compiler.
   if (base[0] == '_') base = "v" + base;
-  // The copies of a value for the vectors of a chunk end in _0 … _3; its lanes in _at.
+  // NAME_index is the value in subscripts, NAME_at the function of its lanes.
   std::string name = base;
-  auto free = [&] {
-    for (const char* suffix : {"", "_0", "_1", "_2", "_3", "_at"}) {
-      if (visible(name + suffix)) return false;
-    }
-    return true;
-  };
+  auto free = [&] { return !visible(name) && !visible(name + "_at") && !visible(name + "_index"); };
   for (int i = 2; !free(); i++) name = base + "_v" + std::to_string(i);
-  for (const char* suffix : {"", "_0", "_1", "_2", "_3", "_at"})
-    scopes_.back().insert(name + suffix);
+  for (const char* suffix : {"", "_at", "_index"}) scopes_.back().insert(name + suffix);
   return name;
 }
 
 std::set<std::string, std::less<>> reserved_names() {
   std::set<std::string, std::less<>> words(std::begin(own_words), std::end(own_words));
-  add_called(device::vector_prelude(), words);
+  add_called(device::vector_prelude({"f64", "u8", "bf16", "f16", "stream"}), words);
   return words;
 }
 

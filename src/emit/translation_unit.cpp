@@ -2,9 +2,9 @@
 // routines that reach memory lane by lane, then the kernels.
 #include <algorithm>
 
+#include "base/text.h"
 #include "device/library.h"
-#include "emit/c_text.h"
-#include "emit/emit.h"
+#include "emit/cpp_emitter.h"
 
 namespace ingot {
 namespace {
@@ -30,7 +30,6 @@ INLINE void prefetch_lines(const char* p) {
   prefetch(p);
   if constexpr (n > 1) prefetch_lines<n - 1>(p + 64);
 }
-TABLE int lane_numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 INLINE M32 live_lanes(int n) { return load_i32(lane_numbers) < n; }
 )";
 
@@ -61,12 +60,12 @@ constexpr Routine routines[] = {
 )"},
 };
 
-// Reads and writes lane by lane: at(l) is element l of the chunk, or where it lies.
+// Reads and writes lane by lane: at(l) is the element of lane l, or where it lies.
 std::string gather_text(DType dtype) {
   return fmt::format(R"(template <class At>
-INLINE {0} gather_{1}(At at, int first, int n = 16) {{
-  alignas(64) {2} t[16] = {{}};
-  for (int l = 0; l < n; l++) t[l] = at(first + l);
+INLINE {0} gather_{1}(At at, int n = INGOT_LANES) {{
+  alignas(64) {2} t[INGOT_LANES] = {{}};
+  for (int l = 0; l < n; l++) t[l] = at(l);
   return load_{1}((const {2}*)t);
 }}
 )",
@@ -75,10 +74,10 @@ INLINE {0} gather_{1}(At at, int first, int n = 16) {{
 
 std::string scatter_text(DType dtype) {
   return fmt::format(R"(template <class At>
-INLINE void scatter_{1}(At at, int first, {0} v, int n = 16) {{
-  alignas(64) {2} t[16];
+INLINE void scatter_{1}(At at, {0} v, int n = INGOT_LANES) {{
+  alignas(64) {2} t[INGOT_LANES];
   store_{1}(t, v);
-  for (int l = 0; l < n; l++) *at(first + l) = t[l];
+  for (int l = 0; l < n; l++) *at(l) = t[l];
 }}
 )",
                      vector_type(lanes_of(dtype)), dtype_name(dtype), storage_type(dtype));
@@ -96,7 +95,10 @@ std::string translation_unit(std::span<const KernelSource* const> kernels) {
     functions.insert(kernel->functions.begin(), kernel->functions.end());
     for (std::string& word : words_of(kernel->text)) words.insert(std::move(word));
   }
-  std::string helpers(small_text);
+  std::vector<std::string> numbers;
+  for (int lane = 0; lane < vector_lanes; lane++) numbers.push_back(std::to_string(lane));
+  std::string helpers =
+      fmt::format("TABLE int lane_numbers[] = {{{}}};{}", join(numbers, ", "), small_text);
   for (const Routine& routine : routines) {
     if (words.contains(std::string(routine.name))) helpers += routine.text;
   }
@@ -106,8 +108,9 @@ std::string translation_unit(std::span<const KernelSource* const> kernels) {
       helpers += scatter_text(dtype);
   }
   sections.merge(device::sections_used(helpers));
-  std::string unit = fmt::format("{}\n{}\n{}\n{}", call_text, device::vector_prelude(sections),
-                                 device::library_text(functions), helpers);
+  std::string unit =
+      fmt::format("{}\n{}\n{}\n{}", call_text, device::vector_prelude(sections, vector_lanes),
+                  device::library_text(functions), helpers);
   for (std::string_view text : texts) unit += fmt::format("\n{}", text);
   return unit;
 }

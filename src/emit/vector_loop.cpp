@@ -1,5 +1,6 @@
-// Vector loops: what is the same for all lanes first, then whole chunks with several vectors
-// advanced statement by statement, then the rest a vector at a time.
+// Vector loops: what is the same for all lanes first, then whole chunks of 64 elements, one vector
+// each, then a chunk that is not full. A vector is as many registers as it takes, so that every
+// line advances several of them side by side.
 #include <algorithm>
 
 #include "emit/cpp_emitter.h"
@@ -10,49 +11,31 @@ using namespace loop;
 
 namespace {
 
-// Bodies longer than this advance two vectors at a time: four would not fit the registers.
-constexpr int long_body = 150;
-
-int arithmetic_count(const std::vector<Stmt>& body) {
-  int count = 0;
-  for (const Stmt& stmt : body) {
-    if (std::holds_alternative<Let>(stmt)) count++;
-    if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt)) {
-      count += arithmetic_count((*loop)->body);
-    }
-  }
-  return count;
-}
-
-template <class F>
-void each_name(const std::vector<Guard>& guards, F visit) {
-  for (const Guard& guard : guards) {
-    for (const Sym* s : {&guard.value, &guard.lo, &guard.hi})
-      std::ranges::for_each(s->variables(), visit);
-  }
-}
-
 // The names that a hoistable statement reads; nullopt for other kinds.
 std::optional<std::set<std::string>> names_read(const Stmt& stmt) {
   std::set<std::string> names;
-  auto add = [&](const std::string& name) { names.insert(name); };
+  auto add_guards = [&](const std::vector<Guard>& guards) {
+    for (const Guard& guard : guards) {
+      for (const Sym* s : {&guard.value, &guard.lo, &guard.hi}) names.merge(s->variables());
+    }
+  };
   if (const auto* let = std::get_if<Let>(&stmt)) {
     for (const Operand& operand : let->operands) {
       if (const auto* name = std::get_if<std::string>(&operand)) names.insert(*name);
     }
   } else if (const auto* load = std::get_if<Load>(&stmt)) {
     names = load->index.variables();
-    each_name(load->guards, add);
+    add_guards(load->guards);
   } else if (const auto* index = std::get_if<IndexValue>(&stmt)) {
     names = index->value.variables();
-    each_name(index->guards, add);
+    add_guards(index->guards);
   } else {
     return std::nullopt;
   }
   return names;
 }
 
-// Buffers stored to and names defined or accumulated anywhere in a body.
+// Buffers stored to, and accumulators that are added to, anywhere in a body.
 struct Effects {
   std::set<std::string> stored, accumulated;
   explicit Effects(const std::vector<Stmt>& body) { visit(body); }
@@ -80,19 +63,6 @@ bool multiple_of(const Sym& sym, int64_t n) {
 
 }  // namespace
 
-// How many iterations there are and how they are cut.
-struct Emitter::Extent {
-  std::string text;
-  std::optional<int64_t> constant;
-  std::string full;   // end of the whole chunks
-  int64_t whole = 0;  // the same, where the extent is constant
-  int step = 64;      // elements of a chunk
-  int at_once = 4;    // vectors advanced together
-  bool main, rest;    // whether there are whole chunks, and a rest
-  bool masked;        // the rest ends inside a vector
-  bool one_rest() const { return constant && *constant - whole <= 16; }
-};
-
 std::vector<Stmt> Emitter::hoist(const Loop& loop, std::vector<Stmt>& rest) const {
   Effects effects(loop.body);
   std::set<std::string> inside{loop.var};
@@ -112,42 +82,60 @@ std::vector<Stmt> Emitter::hoist(const Loop& loop, std::vector<Stmt>& rest) cons
 void Emitter::vector_loop(const Loop& loop) {
   std::vector<Stmt> body;
   std::vector<Stmt> hoisted = hoist(loop, body);
-  bool lane_accumulators =
-      std::ranges::any_of(Effects(loop.body).accumulated, [&](const std::string& name) {
-        auto acc = accumulators_.find(name);
-        return acc != accumulators_.end() && acc->second.lane_accumulator;
-      });
-  Extent extent;
-  extent.text = subscript(loop.extent);
-  extent.constant = loop.extent.constant();
-  extent.at_once = arithmetic_count(body) > long_body ? 2 : 4;
-  extent.step = lane_accumulators ? 64 : 16 * extent.at_once;
-  extent.main = !extent.constant || *extent.constant >= extent.step;
-  extent.rest = !multiple_of(loop.extent, extent.step);
-  extent.masked = !multiple_of(loop.extent, 16);
+  std::string extent = subscript(loop.extent);
+  std::optional<int64_t> constant = loop.extent.constant();
   ranges_.insert_or_assign(loop.var, loop.extent);
   // An empty loop must not read what it hoists.
-  bool conditional = !extent.constant && std::ranges::any_of(hoisted, [](const Stmt& stmt) {
+  bool conditional = !constant && std::ranges::any_of(hoisted, [](const Stmt& stmt) {
     return std::holds_alternative<Load>(stmt);
   });
-  if (conditional) open(fmt::format("if ({} > 0) {{", extent.text));
-  statements(hoisted);
-  if (!extent.constant && !loop.extent.variable()) {
+  if (conditional) open(fmt::format("if ({} > 0) {{", extent));
+  if (!constant || *constant > 0) statements(hoisted);
+  if (!constant && !loop.extent.variable()) {
     std::string name = names_.unique(loop.var + "_end");
-    line(fmt::format("const long {} = {};", name, extent.text));
-    extent.text = name;
+    line(fmt::format("const long {} = {};", name, extent));
+    extent = name;
   }
-  if (extent.constant) {
-    extent.whole = *extent.constant - *extent.constant % extent.step;
-    extent.full = std::to_string(extent.whole);
-  } else if (!extent.rest) {
-    extent.full = extent.text;
-  } else {
-    extent.full = full_name(loop.var, fmt::format("{0} - {0} % {1}", extent.text, extent.step));
+  bool rest = !multiple_of(loop.extent, vector_lanes);
+  std::string full = extent;  // where the full chunks end
+  if (constant) full = std::to_string(*constant - *constant % vector_lanes);
+  if (rest && !constant) {
+    full = full_name(loop.var, fmt::format("{0} - {0} % {1}", extent, vector_lanes));
   }
-  if (extent.main) chunks(loop, body, extent);
-  if (extent.rest) tail(loop, body, extent);
+  names_.open();
+  Chunk chunk{loop.var, names_.unique(loop.var), "", loop.prefetch_bytes};
+  if (!constant || *constant >= vector_lanes) {
+    open(
+        fmt::format("for (long {0} = 0; {0} < {1}; {0} += {2}) {{", chunk.var, full, vector_lanes));
+    chunk_body(body, chunk);
+    close();
+  }
+  if (rest) {
+    open(constant ? "{" : fmt::format("if ({} < {}) {{", full, extent));
+    chunk.lanes = names_.unique("lanes");
+    chunk.prefetch_bytes = 0;
+    line(fmt::format("const long {} = {};", chunk.var, full));
+    line(constant ? fmt::format("const int {} = {};", chunk.lanes, *constant % vector_lanes)
+                  : fmt::format("const int {} = (int)({} - {});", chunk.lanes, extent, chunk.var));
+    if (accumulates_lanes(body)) line(fmt::format("const M32 live = live_lanes({});", chunk.lanes));
+    chunk_body(body, chunk);
+    close();
+  }
+  names_.close();
   if (conditional) close();
+}
+
+void Emitter::chunk_body(const std::vector<Stmt>& body, const Chunk& chunk) {
+  chunk_ = chunk;
+  statements(body);
+  chunk_.reset();
+}
+
+bool Emitter::accumulates_lanes(const std::vector<Stmt>& body) const {
+  return std::ranges::any_of(Effects(body).accumulated, [&](const std::string& name) {
+    auto acc = accumulators_.find(name);
+    return acc != accumulators_.end() && acc->second.lane_accumulator;
+  });
 }
 
 std::string Emitter::full_name(const std::string& var, const std::string& text) {
@@ -160,97 +148,21 @@ std::string Emitter::full_name(const std::string& var, const std::string& text) 
   return name;
 }
 
-void Emitter::chunks(const Loop& loop, const std::vector<Stmt>& body, const Extent& extent) {
-  names_.open();
-  Block block;
-  block.ir_var = loop.var;
-  block.var = names_.unique(loop.var);
-  block.step = extent.step;
-  block.prefetch_bytes = loop.prefetch_bytes;
-  open(fmt::format("for (long {0} = 0; {0} < {1}; {0} += {2}) {{", block.var, extent.full,
-                   extent.step));
-  int groups = extent.step / 16 / extent.at_once;
-  for (int group = 0; group < groups; group++) {
-    block.vectors.clear();
-    for (int i = 0; i < extent.at_once; i++) block.vectors.push_back(group * extent.at_once + i);
-    block_ = block;
-    if (groups > 1) open("{");
-    statements(body);
-    if (groups > 1) close();
-  }
-  block_.reset();
-  close();
-  names_.close();
-}
-
-void Emitter::tail(const Loop& loop, const std::vector<Stmt>& body, const Extent& extent) {
-  names_.open();
-  Block block;
-  block.ir_var = loop.var;
-  block.var = names_.unique(loop.var);
-  block.vectors = {0};
-  block.step = 16;
-  block.masked = extent.masked;
-  std::vector<std::string> sums;
-  for (const std::string& name : Effects(body).accumulated) {
-    auto acc = accumulators_.find(name);
-    if (acc != accumulators_.end() && acc->second.lane_accumulator) sums.push_back(name);
-  }
-  // Which of an accumulator's four vectors a tail vector belongs to is only known at run time, so
-  // the four lie in memory meanwhile.
-  bool in_memory = !sums.empty() && !extent.one_rest();
-  bool braces = in_memory && !extent.constant;
-  if (braces) open(fmt::format("if ({} < {}) {{", extent.full, extent.text));
-  std::map<std::string, std::string> arrays;
-  for (const std::string& name : sums) {
-    const Value& acc = accumulators_.at(name);
-    if (!in_memory) {
-      block.accumulators[name] = acc.name + "_0";
-      continue;
-    }
-    arrays[name] = names_.unique(acc.name + "_rest");
-    line(fmt::format("{0} {1}[4] = {{{2}_0, {2}_1, {2}_2, {2}_3}};", vector_type(acc.lanes),
-                     arrays[name], acc.name));
-  }
-  open(fmt::format("for (long {0} = {1}; {0} < {2}; {0} += 16) {{", block.var, extent.full,
-                   extent.text));
-  if (block.masked) {
-    block.lanes = names_.unique("lanes");
-    line(fmt::format("const int {0} = {1} - {2} < 16 ? (int)({1} - {2}) : 16;", block.lanes,
-                     extent.text, block.var));
-    if (!sums.empty()) line(fmt::format("const M32 live = live_lanes({});", block.lanes));
-  }
-  for (const auto& [name, array] : arrays) {
-    const Value& acc = accumulators_.at(name);
-    block.accumulators[name] = names_.unique(acc.name + "_part");
-    line(fmt::format("{}& {} = {}[{} / 16 % 4];", vector_type(acc.lanes), block.accumulators[name],
-                     array, block.var));
-  }
-  block_ = block;
-  statements(body);
-  block_.reset();
-  close();
-  for (const auto& [name, array] : arrays) {
-    const std::string& acc = accumulators_.at(name).name;
-    line(
-        fmt::format("{0}_0 = {1}[0], {0}_1 = {1}[1], {0}_2 = {1}[2], {0}_3 = {1}[3];", acc, array));
-  }
-  if (braces) close();
-  names_.close();
-}
-
 bool Emitter::uses_values(const Sym& sym) const {
   return std::ranges::any_of(sym.variables(), [&](const std::string& name) {
     return !ranges_.contains(name) && values_.contains(name);
   });
 }
 
-bool Emitter::is_varying(const Sym& sym) const {
+bool Emitter::uses_varying_values(const Sym& sym) const {
   return std::ranges::any_of(sym.variables(), [&](const std::string& name) {
-    if (name == block_->ir_var) return true;
     auto found = values_.find(name);
     return !ranges_.contains(name) && found != values_.end() && found->second.varying;
   });
+}
+
+bool Emitter::is_varying(const Sym& sym) const {
+  return sym.uses(chunk_->ir_var) || uses_varying_values(sym);
 }
 
 bool Emitter::is_varying(const std::vector<Guard>& guards) const {
@@ -272,45 +184,36 @@ bool Emitter::is_varying(const Stmt& stmt) const {
   return is_varying(index.value) || is_varying(index.guards);
 }
 
-// Whether each guard is one condition for all lanes of a vector.
-bool Emitter::differs_by_lane(const std::vector<Guard>& guards, int vector) const {
-  return block_ && std::ranges::any_of(guards, [&](const Guard& guard) {
-           auto differs = [&](const Sym& s) { return access(s, vector).kind != Access::uniform; };
+// Whether a guard is not one condition for all lanes.
+bool Emitter::differs_by_lane(const std::vector<Guard>& guards) const {
+  return chunk_ && std::ranges::any_of(guards, [&](const Guard& guard) {
+           auto differs = [&](const Sym& s) { return access(s).kind != Access::uniform; };
            return differs(guard.value) || differs(guard.lo) || differs(guard.hi);
          });
 }
 
-// The subscript of element var + lane_var; the lane counts through the whole chunk.
 Sym Emitter::lane_index(const Sym& index) const {
-  Sym at = Sym::var(block_->ir_var) + Sym::var(std::string(lane_var));
-  return index.substitute({{block_->ir_var, at}});
+  Sym at = Sym::var(chunk_->ir_var) + Sym::var(std::string(lane_var));
+  return index.substitute({{chunk_->ir_var, at}});
 }
 
-// A loop variable is a multiple of the step at a chunk's start, so that j / 64 or j % 64 may turn
-// out to be the same for all lanes, or to follow them.
-Access Emitter::access(const Sym& index, int vector) const {
-  if (!block_) return {Access::uniform, index};
-  bool by_lane = std::ranges::any_of(index.variables(), [&](const std::string& name) {
-    auto found = values_.find(name);
-    return !ranges_.contains(name) && found != values_.end() && found->second.varying;
-  });
-  if (by_lane) return {Access::lanes, index};
+// A loop variable is a multiple of 64 at a chunk's start, so that j / 64 or j % 64 may turn out to
+// be the same for all lanes, or to follow them.
+Access Emitter::access(const Sym& index) const {
+  if (!chunk_ || !is_varying(index)) return {Access::uniform, index};
+  if (uses_varying_values(index)) return {Access::lanes, index};
   auto classify = [&](const Sym& sym) -> std::optional<Access> {
     std::optional<Sym> stride = sym.stride(lane_var);
     if (!stride || (!stride->is(0) && !stride->is(1))) return std::nullopt;
     Sym first = sym.substitute({{std::string(lane_var), Sym(0)}});
     return Access{stride->is(0) ? Access::uniform : Access::contiguous, first};
   };
-  Sym plain = Sym::var(block_->ir_var) + Sym(16 * vector) + Sym::var(std::string(lane_var));
-  if (std::optional<Access> found = classify(index.substitute({{block_->ir_var, plain}}))) {
-    return *found;
-  }
-  Sym at = Sym(block_->step) * Sym::var(std::string(chunk_var)) + Sym(16 * vector) +
-           Sym::var(std::string(lane_var));
+  if (std::optional<Access> found = classify(lane_index(index))) return *found;
+  Sym at = Sym(vector_lanes) * Sym::var(std::string(chunk_var)) + Sym::var(std::string(lane_var));
   Ranges ranges = uses_values(index) ? Ranges{} : ranges_;
-  ranges.insert_or_assign(std::string(lane_var), Sym(16));
-  ranges.insert_or_assign(std::string(chunk_var), ranges_.find(block_->ir_var)->second);
-  if (std::optional<Access> found = classify(index.substitute({{block_->ir_var, at}}, ranges))) {
+  ranges.insert_or_assign(std::string(lane_var), Sym(vector_lanes));
+  ranges.insert_or_assign(std::string(chunk_var), ranges_.find(chunk_->ir_var)->second);
+  if (std::optional<Access> found = classify(index.substitute({{chunk_->ir_var, at}}, ranges))) {
     return *found;
   }
   return {Access::lanes, index};
@@ -319,8 +222,8 @@ Access Emitter::access(const Sym& index, int vector) const {
 std::string Emitter::subscript(const Sym& sym) const {
   return subscript_text(sym, [&](const std::string& name) -> std::string {
     if (name == lane_var) return "l";
-    if (block_ && name == chunk_var) return fmt::format("{} / {}", block_->var, block_->step);
-    if (block_ && name == block_->ir_var) return block_->var;
+    if (chunk_ && name == chunk_var) return fmt::format("{} / {}", chunk_->var, vector_lanes);
+    if (chunk_ && name == chunk_->ir_var) return chunk_->var;
     if (auto variable = variables_.find(name); variable != variables_.end())
       return variable->second;
     const Value& v = value(name);
@@ -330,8 +233,8 @@ std::string Emitter::subscript(const Sym& sym) const {
   });
 }
 
-std::string Emitter::condition(const std::vector<Guard>& guards, int vector) const {
-  return guards_text(guards, [&](const Sym& s) { return subscript(access(s, vector).index); });
+std::string Emitter::condition(const std::vector<Guard>& guards) const {
+  return guards_text(guards, [&](const Sym& s) { return subscript(access(s).index); });
 }
 
 std::string Emitter::lane_condition(const std::vector<Guard>& guards) const {
@@ -353,12 +256,10 @@ std::string Emitter::guards_text(const std::vector<Guard>& guards,
   return parts.empty() ? "true" : join(parts, " && ");
 }
 
-std::string Emitter::lanes_argument() const { return block_->masked ? block_->lanes + ", " : ""; }
-
-// Whether the place of every vector is a multiple of 16 elements, for aligned stores.
+// Whether the place of every chunk is a multiple of 16 elements, for aligned stores.
 bool Emitter::aligned(const Sym& index) const {
-  Sym at = Sym(block_->step) * Sym::var(std::string(chunk_var));
-  return multiple_of(index.substitute({{block_->ir_var, at}}), 16);
+  Sym at = Sym(vector_lanes) * Sym::var(std::string(chunk_var));
+  return multiple_of(index.substitute({{chunk_->ir_var, at}}), 16);
 }
 
 }  // namespace ingot

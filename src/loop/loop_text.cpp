@@ -39,9 +39,10 @@ std::vector<std::string_view> real_attr_names(Op op) {
   return names;
 }
 
-// The dtype a literal operand has when none is written beside it: that of the first operand with a
-// name (not a mask to select by), else the result's.
-DType implied_literal_dtype(const Let& let) {
+// The dtype a literal operand has when none is written beside it: bool where select takes its mask,
+// else that of the first other operand with a name, else the result's.
+DType implied_literal_dtype(const Let& let, size_t position) {
+  if (let.op == Op::select && position == 0) return DType::boolean;
   for (size_t i = let.op == Op::select ? 1 : 0; i < let.operands.size(); i++) {
     if (std::holds_alternative<std::string>(let.operands[i])) return let.operand_dtypes[i];
   }
@@ -121,10 +122,10 @@ class Printer {
 
   void print(const Let& let) {
     std::vector<std::string> parts;
-    DType implied = implied_literal_dtype(let);
     for (size_t i = 0; i < let.operands.size(); i++) {
       DType dtype = let.operand_dtypes[i];
-      bool stated = std::holds_alternative<Literal>(let.operands[i]) && dtype != implied;
+      bool stated = std::holds_alternative<Literal>(let.operands[i]) &&
+                    dtype != implied_literal_dtype(let, i);
       std::string suffix = stated ? fmt::format(": {}", dtype_name(dtype)) : "";
       parts.push_back(operand_text(let.operands[i], dtype) + suffix);
     }
@@ -441,8 +442,8 @@ class Parser {
     if (let.attrs.size() != attr_names.size()) {
       in_.fail(at, fmt::format("{} needs {}=…", op, attr_names[let.attrs.size()]));
     }
-    DType implied = implied_literal_dtype(let);
     for (const Pending& literal : pending) {
+      DType implied = implied_literal_dtype(let, literal.position);
       let.operand_dtypes[literal.position] = implied;
       let.operands[literal.position] = checked(literal.number, implied, literal.at);
     }

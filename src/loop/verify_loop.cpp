@@ -304,11 +304,11 @@ class Verifier {
     check(!to.read_only, "{}: an input is not stored to", what);
     operand(store.value, to.dtype, what);
     subscript(store.index, what);
-    if (vector_loop_ != outside && !vector_extent_is_one_) {
+    if (vector_loop_ != outside && !vector_once_) {
       check(store.index.uses(vector_var_), "{}[{}]: all iterations over {} store one element", what,
             store.index.text(), vector_var_);
     }
-    if (!phase_extent_is_one_ && !scratch_.contains(store.buffer)) {
+    if (!phase_extent_is_one_ && !vector_empty_ && !scratch_.contains(store.buffer)) {
       check(store.index.uses(phase_var_), "{}[{}]: all iterations over {} store one element", what,
             store.index.text(), phase_var_);
     }
@@ -354,7 +354,8 @@ class Verifier {
     check(vector_loop_ == outside, "vector loop {} inside a vector loop", loop->var);
     vector_loop_ = next_vector_loop_++;
     vector_var_ = loop->var;
-    vector_extent_is_one_ = loop->extent.is(1);
+    vector_empty_ = loop->extent.is(0);
+    vector_once_ = loop->extent.is(1) || vector_empty_;
     vector_accesses_ = {};
     auto outer = std::move(inner_vars_);
     inner_vars_.clear();
@@ -362,6 +363,7 @@ class Verifier {
     inner_vars_ = std::move(outer);
     compare(vector_accesses_, "vector loop " + loop->var);
     vector_loop_ = outside;
+    vector_empty_ = false;
     vector_var_.clear();
     loop_vars_.erase(loop->var);
   }
@@ -390,7 +392,7 @@ class Verifier {
   std::map<std::string, Definition> values_;
   std::map<std::string, AccumulatorInfo> accumulators_;
   std::string phase_var_, vector_var_;
-  bool phase_extent_is_one_ = false, vector_extent_is_one_ = false;
+  bool phase_extent_is_one_ = false, vector_once_ = false, vector_empty_ = false;
   int vector_loop_ = outside, next_vector_loop_ = 0;
   std::vector<std::string> inner_vars_;  // of serial loops inside the vector loop
   Accesses phase_accesses_, vector_accesses_;

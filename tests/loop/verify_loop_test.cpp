@@ -1,0 +1,135 @@
+// Kernels that must not pass, with what is said about them.
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "loop/loop.h"
+
+namespace ingot::loop {
+namespace {
+
+Kernel kernel_of(const std::string& body,
+                 const std::string& phase = "phase p in parallel(4) grain 1") {
+  return parse_kernel(
+      "kernel k(x: f32[N] in, i: i64[N] in, y: f32[N] out, z: bf16[N] out) sizes(N) {\n"
+      "scratch s: f32[N]\n report \"r\"\n" +
+          phase + " {\n" + body + "\n}\n}",
+      "<test>");
+}
+
+std::string error_of(const Kernel& kernel) {
+  try {
+    verify(kernel, "after test");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::internal);
+    std::string start = "after test: kernel k: ";
+    EXPECT_EQ(error.message().substr(0, start.size()), start);
+    return error.message().substr(std::min(start.size(), error.message().size()));
+  }
+  return "no error";
+}
+
+std::string error_of(const std::string& body) { return error_of(kernel_of(body)); }
+
+TEST(VerifyLoop, AcceptsGoodKernels) {
+  EXPECT_EQ(error_of(R"(acc a: f32 = sum lanes 64
+    for j in vector(8) {
+      x0: f32 = load x[8*p + j]
+      a sum= x0
+      store s[j] = x0
+    }
+    r: f32 = finish a
+    for j in vector(8) {
+      t: f32 = load s[j]
+      u: f32 = sub(t, r)
+      store y[8*p + j] = u
+    }
+    for j in vector(8) {
+      t: f32 = load y[8*p + j]
+      u: f32 = exp(t)
+      store y[8*p + j] = u
+    })"),
+            "no error");
+  EXPECT_EQ(error_of(R"(for j in vector(8) {
+      acc a: f32 = max lanes 1
+      for k in serial(4) {
+        x0: f32 = load x[8*k + j]
+        a max= x0
+      }
+      r: bf16 = finish a
+      store z[8*p + j] = r
+    })"),
+            "no error");
+}
+
+TEST(VerifyLoop, Names) {
+  EXPECT_EQ(error_of("t: f32 = load x[p] t: f32 = load x[p]"), "'t' is defined twice");
+  EXPECT_EQ(error_of("for p in serial(2) { }"), "'p' is defined twice");
+  EXPECT_EQ(error_of("t: f32 = load x[q]"), "t = load x: 'q' in q is not defined here");
+  Kernel kernel = kernel_of("t: f32 = load x[p] u: f32 = neg(t)");
+  std::get<Let>(kernel.phases[0].body[1]).operands[0] = std::string("w");
+  EXPECT_EQ(error_of(kernel), "u = neg: no value 'w' here");
+  EXPECT_EQ(error_of(kernel_of("", "phase p in parallel(q) grain 1")),
+            "phase p: 'q' in its extent is no size");
+}
+
+TEST(VerifyLoop, DTypes) {
+  EXPECT_EQ(error_of("t: i32 = load x[p]"), "t = load x: i32 from a buffer of f32");
+  EXPECT_EQ(error_of("t: f32 = load x[p] store z[p] = t"), "store z: 't' is f32, not bf16");
+  EXPECT_EQ(error_of("t: f32 = load x[p] a: i64 = load i[p] u: f32 = add(t, a)"),
+            "u = add of f32 and i64");
+  EXPECT_EQ(error_of("t: f32 = load x[p] u: f32 = lt(t, 1)"), "u = lt gives bool, not f32");
+  EXPECT_EQ(error_of("t: f32 = load x[p] u: i32 = neg(t)"), "u = neg of f32 gives no i32");
+  EXPECT_EQ(error_of("a: i64 = load i[p] u: i64 = exp(a)"), "u = exp does not take i64");
+  EXPECT_EQ(error_of("t: f32 = load x[p] u: f32 = select(t, t, t)"),
+            "u = select: select by f32, not by bool");
+  EXPECT_EQ(error_of("m: i32 = within 0 <= p < 3"), "m: a bool has guards, a number has none");
+  EXPECT_EQ(error_of("acc a: bf16 = sum lanes 1"), "acc a: bf16 is no compute dtype");
+  EXPECT_EQ(error_of("acc a: f32 = any lanes 1"), "acc a: any does not take f32");
+}
+
+TEST(VerifyLoop, Subscripts) {
+  EXPECT_EQ(error_of("t: f32 = load x[p] u: f32 = load x[t]"),
+            "u = load x: 't' in t is f32, no integer");
+  EXPECT_EQ(error_of("for k in serial(4) { u: f32 = load x[k*p] }"),
+            "u = load x: k*p multiplies variables");
+  EXPECT_EQ(error_of("for j in vector(4) { a: i64 = load i[j] for k in serial(a) { } }"),
+            "loop k: its extent a differs between iterations of a vector loop");
+  EXPECT_EQ(error_of("t: f32 = load x[p] if 0 <= p < 3 else 0 report 1"),
+            "t = load x: no report 1");
+  EXPECT_EQ(error_of("t: f32 = load x[p] report 0"), "t = load x: a report without a guard");
+}
+
+TEST(VerifyLoop, Lanes) {
+  EXPECT_EQ(error_of("for j in vector(4) { acc a: f32 = sum lanes 64 }"),
+            "acc a: 64 lanes inside a vector loop");
+  EXPECT_EQ(error_of("acc a: f32 = sum lanes 1 for j in vector(4) { a sum= 1 }"),
+            "a: iterations of a vector loop share an accumulator of one lane");
+  EXPECT_EQ(error_of("acc a: f32 = sum lanes 64 a sum= 1"),
+            "a: lanes are accumulated in vector loops only");
+  EXPECT_EQ(error_of("acc a: f32 = sum lanes 32"), "acc a: 32 lanes");
+  EXPECT_EQ(error_of("acc a: f32 = sum lanes 64 for j in vector(4) { r: f32 = finish a }"),
+            "r: finished in another loop than declared");
+  EXPECT_EQ(error_of("for j in vector(4) { for l in vector(4) { } }"),
+            "vector loop l inside a vector loop");
+}
+
+TEST(VerifyLoop, Stores) {
+  EXPECT_EQ(error_of("store x[p] = 1"), "store x: an input is not stored to");
+  EXPECT_EQ(error_of("store y[0] = 1"), "store y[0]: all iterations over p store one element");
+  EXPECT_EQ(error_of("for j in vector(4) { store y[p] = 1 }"),
+            "store y[p]: all iterations over j store one element");
+  EXPECT_EQ(error_of("t: f32 = load y[p + 1] store y[p] = t"),
+            "phase p: buffer 'y' is stored at p + … and loaded at p + 1 + …");
+  EXPECT_EQ(error_of("for j in vector(4) { t: f32 = load s[j + 1] store s[j] = t }"),
+            "vector loop j: buffer 's' is stored at j + … and loaded at j + 1 + …");
+}
+
+TEST(VerifyLoop, Products) {
+  EXPECT_EQ(error_of("product matmul f32 s[0] = x[0] * x[0] sizes m=1"),
+            "product matmul: conv, or matmul with m n k lda ldb ldc transpose_a transpose_b");
+  EXPECT_EQ(error_of("product conv bf16 s[0] = x[0] * z[0] sizes m=1"),
+            "product conv: 'x' is not bf16");
+}
+
+}  // namespace
+}  // namespace ingot::loop

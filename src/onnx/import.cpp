@@ -189,6 +189,9 @@ void import_node(Importer& importer, const FileNode& node) {
     importer.problems.push_back({std::move(what), node.name});
     mark_unsupported(importer, node);
   };
+  if (node.outputs.empty()) {
+    fail_input(place(importer.path, node.name), fmt::format("{} has no output", node.op_type));
+  }
   std::string full_name = node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
   Handler handler = node.domain.empty() ? find_handler(node.op_type) : nullptr;
   const OpInfo* row = node.domain.empty() && !handler ? row_of(node.op_type) : nullptr;

@@ -145,6 +145,11 @@ std::uint16_t f32_to_f16(float a);
 inline F32 round_bf16(F32 a) { return bf16_to_f32(f32_to_bf16(a)); }
 inline F32 round_f16(F32 a) { return f16_to_f32(f32_to_f16(a)); }
 
+// Masks are combined with & and |, which for lanes is the only way.
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wbitwise-instead-of-logical"
+#endif
 #define INLINE inline
 #define SLOW inline
 #define TABLE inline constexpr
@@ -153,6 +158,9 @@ inline F32 round_f16(F32 a) { return f16_to_f32(f32_to_f16(a)); }
 #include "device/elementary_f32.inc"
 #include "device/trigonometric_f32.inc"
 #include "device/integer.inc"
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 #undef INLINE
 #undef SLOW
 #undef TABLE

@@ -82,7 +82,8 @@ void check_count(const Context& c) {
 }
 
 void check_attrs(const Context& c) {
-  for (const auto& [name, value] : c.attrs) {
+  for (const auto& attribute : c.attrs) {
+    const std::string& name = attribute.first;
     const bool known = std::any_of(c.info.attrs.begin(), c.info.attrs.end(),
                                    [&](const AttrInfo& attr) { return attr.name == name; });
     if (known) continue;

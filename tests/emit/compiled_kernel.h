@@ -21,6 +21,8 @@ struct Memory {
   Tensor data;
 };
 
+inline constexpr int vector_bytes = 64 * 4;  // of a chunk of f32
+
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15 + 1) {}

@@ -14,8 +14,7 @@ SeparateBytes separate(const Graph& graph, const UnitGraph& units) {
     result.written.emplace_back(0);
     if (unit.copy) continue;
     Analysis analysis;
-    Decision legal =
-        analyze(graph, with_views(graph, units, unit.nodes), unit.values, &analysis);
+    Decision legal = analyze(graph, with_views(graph, units, unit.nodes), unit.values, &analysis);
     INGOT_CHECK(legal.fused, "'{}' has no domain: {}", graph[unit.result].name, legal.detail);
     GroupCost cost = measure(graph, analysis, nullptr, {});
     result.written.back() = cost.written;
@@ -59,8 +58,8 @@ class Account {
     for (size_t g = 0; g < groups_.size(); ++g) {
       for (NodeId id : groups_[g].nodes) {
         int u = units_.unit_of[static_cast<size_t>(id)];
-        if (u < 0 || std::binary_search(groups_[g].recomputed.begin(),
-                                        groups_[g].recomputed.end(), id)) {
+        if (u < 0 ||
+            std::binary_search(groups_[g].recomputed.begin(), groups_[g].recomputed.end(), id)) {
           continue;
         }
         group_of_[static_cast<size_t>(u)] = static_cast<int>(g);
@@ -79,7 +78,8 @@ class Account {
     edge.decision.bytes_saved = edge.decision.bytes_saved + bytes;
   }
 
-  // Values that are no longer stored; and copies of views, which the separate program does not count.
+  // Values that are no longer stored; and copies of views, which the separate program does not
+  // count.
   void writes_of(int u) {
     for (NodeId value : unit(u).values) {
       Sym before = unit(u).copy ? Sym(0) : bytes_of(graph_, value);
@@ -88,8 +88,8 @@ class Account {
       credit(unit(u).copy ? edge_into(u) : edge_from(value, u), before - after);
     }
     for (NodeId id : unit(u).nodes) {  // an edited plan may store a value inside a composite
-      bool known = std::find(unit(u).values.begin(), unit(u).values.end(), id) !=
-                   unit(u).values.end();
+      bool known =
+          std::find(unit(u).values.begin(), unit(u).values.end(), id) != unit(u).values.end();
       if (!known && stored_.count(id) > 0) credit(composite(u), Sym(0) - bytes_of(graph_, id));
     }
   }
@@ -225,7 +225,8 @@ class Account {
                                : "for other kernels");
   }
 
-  // What storing the value and reading it in every other op would move, and what making it again would.
+  // What storing the value and reading it in every other op would move, and what making it again
+  // would.
   void both_choices(Decision* d, const Edge& edge) const {
     Sym once(0), reads(0);
     for (const auto& [id, bytes] : separate_.read[static_cast<size_t>(edge.producer)]) {

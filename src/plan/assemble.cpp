@@ -36,7 +36,8 @@ class Assembly {
     owner_.assign(graph_.nodes.size(), -1);
     for (size_t p = 0; p < parts_.size(); ++p) {
       for (NodeId id : parts_[p].nodes) {
-        if (!contains(parts_[p].recomputed, id)) owner_[static_cast<size_t>(id)] = static_cast<int>(p);
+        if (!contains(parts_[p].recomputed, id))
+          owner_[static_cast<size_t>(id)] = static_cast<int>(p);
       }
     }
   }
@@ -82,9 +83,8 @@ class Assembly {
     if (order.size() == parts_.size()) return order;
     for (size_t p = 0; p < parts_.size(); ++p) {
       if (waiting[p] > 0) {
-        throw Error(ErrorKind::input,
-                    fmt::format("the groups form a cycle through the one of '{}'",
-                                graph_[parts_[p].nodes.back()].name));
+        throw Error(ErrorKind::input, fmt::format("the groups form a cycle through the one of '{}'",
+                                                  graph_[parts_[p].nodes.back()].name));
       }
     }
     return order;
@@ -104,9 +104,8 @@ class Assembly {
     Analysis analysis;
     Decision legal = analyze(graph_, group.nodes, group.outputs, &analysis);
     if (!legal) {
-      throw Error(ErrorKind::input,
-                  fmt::format("the ops up to '{}' cannot be one kernel: {}",
-                              graph_[part.nodes.back()].name, legal.detail));
+      throw Error(ErrorKind::input, fmt::format("the ops up to '{}' cannot be one kernel: {}",
+                                                graph_[part.nodes.back()].name, legal.detail));
     }
     GroupCost cost = measure(graph_, analysis, &device_, options_.sizes);
     for (const auto& [id, bytes] : cost.read) group.inputs.push_back(id);
@@ -205,12 +204,13 @@ class Assembly {
 
   void number(std::vector<Group>* groups) const {
     std::set<std::string> taken;
+    std::map<std::string, int> uses;
     for (size_t i = 0; i < groups->size(); ++i) {
       Group& group = (*groups)[i];
       group.id = static_cast<int>(i);
       std::string wanted = group.name;
-      for (int n = 2; !taken.insert(group.name).second; ++n) {
-        group.name = fmt::format("{}_{}", wanted, n);
+      while (!taken.insert(group.name).second) {
+        group.name = fmt::format("{}_{}", wanted, ++uses.emplace(wanted, 1).first->second);
       }
     }
   }

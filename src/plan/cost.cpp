@@ -9,15 +9,15 @@
 namespace ingot {
 namespace {
 
-constexpr double staging_worth = 6;    // instructions above which a value is kept, not made again
-constexpr double rounding_cost = 4;    // of a bf16 or f16 result
-constexpr double access_cost = 1;      // of a load or store
+constexpr double staging_worth = 6;  // instructions above which a value is kept, not made again
+constexpr double rounding_cost = 4;  // of a bf16 or f16 result on a CPU; one instruction on a GPU
+constexpr double access_cost = 1;    // of a load or store
 
-double instructions_of(const Node& node) {
+double instructions_of(const Node& node, bool gpu) {
   double cost = op_info(node.op).instructions;
   bool rounds = node.type.dtype == DType::bf16 || node.type.dtype == DType::f16;
   bool arithmetic = op_info(node.op).category == Category::elementwise;
-  return cost + (rounds && arithmetic ? rounding_cost : 0);
+  return cost + (rounds && arithmetic ? (gpu ? 1 : rounding_cost) : 0);
 }
 
 // Multiply-adds count as two.
@@ -38,7 +38,8 @@ Sym product_flops(const Graph& graph, NodeId id) {
 // Which passes need a node, as bits, from its consumers back to front; picks what is staged.
 class Passes {
  public:
-  Passes(const Graph& graph, const Analysis& analysis) : graph_(graph), analysis_(analysis) {
+  Passes(const Graph& graph, const Analysis& analysis, bool gpu)
+      : graph_(graph), analysis_(analysis), gpu_(gpu) {
     last_ = std::min(analysis.levels, 31);
     subtree_costs();
     for (size_t i = analysis.nodes.size(); i-- > 0;) decide(analysis.nodes[i]);
@@ -60,7 +61,7 @@ class Passes {
  private:
   void subtree_costs() {
     for (NodeId id : analysis_.nodes) {
-      double cost = instructions_of(graph_[id]);
+      double cost = instructions_of(graph_[id], gpu_);
       for (NodeId operand : graph_[id].operands) {
         auto found = subtree_.find(operand);
         bool once = is_reduction(graph_, operand) || is_contraction(graph_, operand);
@@ -82,8 +83,8 @@ class Passes {
     if (found == analysis_.evaluations.end() || is_reduction(graph_, id)) return;
     uint32_t needed = 0;
     for (const Evaluation& e : found->second) needed |= of(id, e);
-    bool one_place = found->second.size() == 1 && !found->second[0].per_row &&
-                     !found->second[0].run_time;
+    bool one_place =
+        found->second.size() == 1 && !found->second[0].per_row && !found->second[0].run_time;
     // An output is stored anyway: reading it back costs one load.
     bool stored = found->second[0].stored;
     bool worth = subtree_.at(id) > (stored ? 2 * access_cost : staging_worth) &&
@@ -98,6 +99,7 @@ class Passes {
 
   const Graph& graph_;
   const Analysis& analysis_;
+  bool gpu_;
   int last_;
   std::map<NodeId, double> subtree_;
   std::map<NodeId, uint32_t> computed_;
@@ -110,13 +112,14 @@ Sym scaled(const Sym& count, double factor) {
 
 class Measure {
  public:
-  Measure(const Graph& graph, const Analysis& analysis)
-      : graph_(graph), analysis_(analysis), passes_(graph, analysis) {}
+  Measure(const Graph& graph, const Analysis& analysis, bool gpu)
+      : graph_(graph), analysis_(analysis), gpu_(gpu), passes_(graph, analysis, gpu) {}
 
   GroupCost run(const DeviceModel* device, const Bindings& sizes) {
     cost_.passes = analysis_.levels;
     for (NodeId id : analysis_.outputs) {  // values that need every reduction and the whole row
-      bool last = analysis_.level.at(id) == analysis_.levels && !analysis_.evaluations.at(id)[0].per_row;
+      bool last =
+          analysis_.level.at(id) == analysis_.levels && !analysis_.evaluations.at(id)[0].per_row;
       if (last) cost_.passes = analysis_.levels + 1;
     }
     cost_.staged = passes_.staged();
@@ -141,12 +144,11 @@ class Measure {
         continue;
       }
       for (const Evaluation& e : evaluations) {
-        int times = e.per_row || is_reduction(graph_, id)
-                        ? 1
-                        : std::popcount(passes_.computed_in(id));
+        int times =
+            e.per_row || is_reduction(graph_, id) ? 1 : std::popcount(passes_.computed_in(id));
         Sym executions = e.executions * Sym(times);
         cost_.flops = cost_.flops + scaled(executions, op_info(node.op).flops);
-        cost_.instructions = cost_.instructions + scaled(executions, instructions_of(node));
+        cost_.instructions = cost_.instructions + scaled(executions, instructions_of(node, gpu_));
       }
     }
   }
@@ -180,8 +182,7 @@ class Measure {
         if (beyond && times > 1) again = again + e.elements * Sym(times - 1);
         bool loaded = !e.index.empty() || graph_[id].type.shape.empty();
         if (loaded) {
-          cost_.instructions =
-              cost_.instructions + scaled(e.executions * Sym(times), access_cost);
+          cost_.instructions = cost_.instructions + scaled(e.executions * Sym(times), access_cost);
         }
       }
       elements = smaller(elements, element_count(graph_[id].type.shape)) + picked;
@@ -193,6 +194,7 @@ class Measure {
 
   const Graph& graph_;
   const Analysis& analysis_;
+  bool gpu_;
   Passes passes_;
   GroupCost cost_;
 };
@@ -201,7 +203,7 @@ class Measure {
 
 GroupCost measure(const Graph& graph, const Analysis& analysis, const DeviceModel* device,
                   const Bindings& sizes) {
-  return Measure(graph, analysis).run(device, sizes);
+  return Measure(graph, analysis, device != nullptr && device->gpu).run(device, sizes);
 }
 
 double at_sizes(const Sym& value, const Bindings& sizes) {
@@ -226,9 +228,9 @@ std::string bytes_text(double bytes) {
   return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
 }
 
-// Loads and stores overlap with arithmetic, a product does not overlap with what follows on its tile.
-double work_us(const DeviceModel& device, double bytes, double instructions,
-               double product_flops) {
+// Loads and stores overlap with arithmetic, a product does not overlap with what follows on its
+// tile.
+double work_us(const DeviceModel& device, double bytes, double instructions, double product_flops) {
   double memory = bytes / (device.copy_gbs * 1e3);
   double compute = instructions / (device.instructions_gps * 1e3);
   double product = product_flops / (device.product_gflops * 1e3);

@@ -6,12 +6,12 @@
 namespace ingot {
 
 struct GroupCost {
-  std::map<NodeId, Sym> read;    // bytes of each buffer read, once
-  Sym read_bytes;                // all of them; rows beyond the fast memory count for every pass
+  std::map<NodeId, Sym> read;  // bytes of each buffer read, once
+  Sym read_bytes;              // all of them; rows beyond the fast memory count for every pass
   Sym written;
-  Sym flops, product_flops;      // flops includes product_flops
+  Sym flops, product_flops;  // flops includes product_flops
   Sym instructions;
-  Sym row_bytes;                 // what later passes read again: inputs of a row and staged values
+  Sym row_bytes;  // what later passes read again: inputs of a row and staged values
   int passes = 1;
   std::vector<NodeId> staged;
 };

@@ -8,7 +8,7 @@ namespace ingot {
 namespace {
 
 constexpr int warp_threads = 32;
-constexpr int partitions = 4;            // of a multiprocessor, each with its share of the registers
+constexpr int partitions = 4;  // of a multiprocessor, each with its share of the registers
 constexpr int block_reserve_bytes = 1024;  // of shared memory, taken by every block
 
 const DeviceModel models[] = {
@@ -62,8 +62,9 @@ const DeviceModel models[] = {
      .shared_per_sm = 228 << 10,
      .shared_per_block = 227 << 10,
      .register_allocation = 256,
-     .source = "data sheet of the SXM5 board; copy and product as published by others, launch as on "
-               "an H200"},
+     .source =
+         "data sheet of the SXM5 board; copy and product as published by others, launch as on "
+         "an H200"},
     {.name = "a100",
      .gpu = true,
      .multiprocessors = 108,
@@ -152,9 +153,9 @@ Occupancy occupancy(const DeviceModel& device, int threads_per_block, int regist
                                                 {result.blocks_by_blocks, "blocks"},
                                                 {result.blocks_by_registers, "registers"},
                                                 {result.blocks_by_shared, "shared"}};
-  const auto& least = *std::min_element(
-      std::begin(limits), std::end(limits),
-      [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto& least =
+      *std::min_element(std::begin(limits), std::end(limits),
+                        [](const auto& a, const auto& b) { return a.first < b.first; });
   result.blocks = least.first;
   result.limit = least.second;
   result.occupancy = static_cast<double>(result.blocks * warps) / most_warps;

@@ -8,7 +8,7 @@
 namespace ingot {
 
 struct DeviceModel {
-  std::string name;       // "cpu", "h200"
+  std::string name;  // "cpu", "h200"
   bool gpu;
   int multiprocessors;    // cores on a CPU
   double copy_gbs;        // device-memory copy rate, bytes read + written, GB/s
@@ -16,8 +16,9 @@ struct DeviceModel {
   double row_bytes;       // fast memory a row may take: L2 of a core; shared memory of a block
   double f32_gflops;      // vector FMA rate of all cores, GFLOP/s
   double product_gflops;  // f32 (CPU) or bf16 (GPU) product rate
-  double instructions_gps;  // elementary-function vector work: f32 element-instructions a second, 1e9
-  double launch_us;       // start of one kernel (GPU), or of the threads (CPU)
+  double
+      instructions_gps;  // elementary-function vector work: f32 element-instructions a second, 1e9
+  double launch_us;      // start of one kernel (GPU), or of the threads (CPU)
   // Limits for occupancy; 0 on a CPU.
   int registers_per_sm, max_threads_per_sm, max_blocks_per_sm, shared_per_sm, shared_per_block;
   int register_allocation;  // registers are handed out to a warp in multiples of this
@@ -31,8 +32,8 @@ const DeviceModel& device_model(std::string_view name);
 struct Occupancy {
   int blocks_by_registers, blocks_by_shared, blocks_by_threads, blocks_by_blocks;
   int blocks;
-  double occupancy;     // resident warps / most warps
-  std::string limit;    // "registers" | "shared" | "threads" | "blocks"
+  double occupancy;   // resident warps / most warps
+  std::string limit;  // "registers" | "shared" | "threads" | "blocks"
 };
 Occupancy occupancy(const DeviceModel& device, int threads_per_block, int registers,
                     int shared_bytes);

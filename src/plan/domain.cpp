@@ -1,5 +1,6 @@
-// find_domain: choose variables from an anchor, spread indices over views and equal-sized ops in both
-// directions, then walk back from every output and reduction to see that nothing is needed elsewhere.
+// find_domain: choose variables from an anchor, spread indices over views and equal-sized ops in
+// both directions, then walk back from every output and reduction to see that nothing is needed
+// elsewhere.
 #include "plan/domain.h"
 
 #include <algorithm>
@@ -240,7 +241,8 @@ class DomainFinder {
     }
   }
 
-  // The operand's indices of the reduced dimensions, in order; nullopt if they are not the domain's.
+  // The operand's indices of the reduced dimensions, in order; nullopt if they are not the
+  // domain's.
   std::optional<Index> reduced_index(NodeId reduction) const {
     NodeId operand = graph_[reduction].operands[0];
     ReducedRuns reduced = reduced_runs(graph_, reduction);
@@ -325,8 +327,8 @@ class DomainFinder {
     return kept;
   }
 
-  // Where no chain of views leads to a value, one of the anchor's shape (or of its kept part) is taken
-  // to run over the domain in the same order. The walk proves it or refuses.
+  // Where no chain of views leads to a value, one of the anchor's shape (or of its kept part) is
+  // taken to run over the domain in the same order. The walk proves it or refuses.
   bool guess(NodeId id) {
     Shape wanted;
     for (const Sym& size : shape(id)) {
@@ -359,10 +361,10 @@ class DomainFinder {
       if (known_.count(reduction) > 0) continue;
       NodeId operand = graph_[reduction].operands[0];
       if (known_.count(operand) > 0 || !guess(operand) || known_.count(reduction) == 0) {
-        return refuse(Reason::different_iteration_space,
-                      fmt::format("{} reduces {}, which does not run over {}",
-                                  described(graph_, reduction), described(graph_, operand),
-                                  described(graph_, anchor_)));
+        return refuse(
+            Reason::different_iteration_space,
+            fmt::format("{} reduces {}, which does not run over {}", described(graph_, reduction),
+                        described(graph_, operand), described(graph_, anchor_)));
       }
     }
     if (contraction_ >= 0 && known_.count(contraction_) == 0) {
@@ -373,8 +375,8 @@ class DomainFinder {
     for (NodeId output : outputs_) {
       if (known_.count(output) > 0 || guess(output)) continue;
       return refuse(Reason::different_iteration_space,
-                    fmt::format("{} has another iteration space than {}",
-                                described(graph_, output), described(graph_, anchor_)));
+                    fmt::format("{} has another iteration space than {}", described(graph_, output),
+                                described(graph_, anchor_)));
     }
     return true;
   }
@@ -385,14 +387,12 @@ class DomainFinder {
       if (!reduced || !per_row(known_.at(reduction))) {
         return refuse(Reason::different_iteration_space,
                       fmt::format("{} reduces other dimensions than {}",
-                                  described(graph_, reduction),
-                                  described(graph_, reductions_[0])));
+                                  described(graph_, reduction), described(graph_, reductions_[0])));
       }
       if (reduced_runs(graph_, reduction).trailing != analysis_.domain.trailing_reduced) {
         return refuse(Reason::numerics,
                       fmt::format("{} and {} add in different canonical orders",
-                                  described(graph_, reduction),
-                                  described(graph_, reductions_[0])));
+                                  described(graph_, reduction), described(graph_, reductions_[0])));
       }
       analysis_.domain.index[reduction] = known_.at(reduction);
     }

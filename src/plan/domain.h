@@ -13,12 +13,12 @@ namespace ingot {
 // A node evaluated at one index (of a group's node) or read at it (of a buffer).
 struct Evaluation {
   std::vector<Sym> index;
-  Sym elements;    // distinct elements, at most
-  Sym executions;  // how often the loops come here, for one pass
-  bool per_row = false;              // uses no reduced variable: once, between the passes
-  bool run_time = false;             // rows picked by a gather
-  std::vector<NodeId> consumers;     // nodes that asked for it
-  bool stored = false;               // the group stores this value at this index
+  Sym elements;                   // distinct elements, at most
+  Sym executions;                 // how often the loops come here, for one pass
+  bool per_row = false;           // uses no reduced variable: once, between the passes
+  bool run_time = false;          // rows picked by a gather
+  std::vector<NodeId> consumers;  // nodes that asked for it
+  bool stored = false;            // the group stores this value at this index
 };
 
 struct Analysis {

@@ -160,8 +160,8 @@ Decision Fusion::yes(const Edge& edge, int producer, bool had_reductions) const 
   } else if (at(producer).contraction_unit >= 0) {
     decision.kind = "epilogue";
     decision.reason = Reason::epilogue_on_tile;
-    decision.detail = fmt::format("{} is used on the product's block while it is in cache",
-                                  named(edge.value));
+    decision.detail =
+        fmt::format("{} is used on the product's block while it is in cache", named(edge.value));
   } else if (reduces && !had_reductions) {
     decision.reason = Reason::into_reduction;
     decision.detail = fmt::format("{} is computed where '{}' reads it", named(edge.value),
@@ -206,17 +206,16 @@ Decision Fusion::try_edge(const Edge& edge) {
 bool Fusion::read_outside(NodeId value, int a, int b) const {
   if (units_.graph_output[static_cast<size_t>(value)]) return true;
   const std::vector<int>& all = readers(value);
-  return std::any_of(all.begin(), all.end(), [&](int u) {
-    return cluster_of(u) != a && cluster_of(u) != b;
-  });
+  return std::any_of(all.begin(), all.end(),
+                     [&](int u) { return cluster_of(u) != a && cluster_of(u) != b; });
 }
 
-// The common case of a chain, without another walk: one elementwise op, all of whose operands from the
-// producer's group are stored there in the op's own shape and at the same index.
+// The common case of a chain, without another walk: one elementwise op, all of whose operands from
+// the producer's group are stored there in the op's own shape and at the same index.
 bool Fusion::extend_elementwise(int p, int c) {
   Cluster& into = at(p);
   const Cluster& from = at(c);
-  if (from.units.size() != 1 || into.nodes.size() >= most_nodes) return false;
+  if (from.units.size() != 1 || into.nodes.size() >= most_chained) return false;
   const Unit& u = unit(from.units[0]);
   if (u.nodes.size() != 1 || u.copy) return false;
   const Node& node = graph_[u.result];
@@ -260,8 +259,8 @@ std::vector<int> Fusion::producers(int cluster) const {
   return result;
 }
 
-// Does `cluster` need `on` through a third one? Units that all come before `on`'s first cannot depend on
-// it; a search that gets too long says yes.
+// Does `cluster` need `on` through a third one? Units that all come before `on`'s first cannot
+// depend on it; a search that gets too long says yes.
 bool Fusion::depends(int cluster, int on) const {
   std::vector<int> stack = producers(cluster);
   std::erase(stack, on);
@@ -287,8 +286,10 @@ Decision Fusion::try_merge(int p, int c, Union* merged, bool sibling) {
     return refusal(Reason::library_operand, "each product is a kernel of its own");
   }
   if (into.nodes.size() + from.nodes.size() > most_nodes) {
-    return refusal(Reason::no_gain, fmt::format("a group has at most {} nodes, to keep compile "
-                                                "times linear", most_nodes));
+    return refusal(Reason::no_gain,
+                   fmt::format("a group has at most {} nodes ({} in a plain chain), to keep "
+                               "compile times linear",
+                               most_nodes, most_chained));
   }
   if (depends(c, p) || (sibling && depends(p, c))) {
     return refusal(Reason::would_cycle, "another kernel has to run between the two");
@@ -316,9 +317,8 @@ Decision Fusion::gain(int p, int c, Union* merged, bool sibling) {
   double bytes = a.bytes + b.bytes - both.bytes;
   if (saved < 0 || (sibling && bytes <= 0)) {
     return refusal(Reason::no_gain,
-                   fmt::format("together {:.2f} us, apart {:.2f} us, predicted; {} saved",
-                               both.us, a.us + b.us + device_.launch_us,
-                               bytes_text(std::max(0.0, bytes))));
+                   fmt::format("together {:.2f} us, apart {:.2f} us, predicted; {} saved", both.us,
+                               a.us + b.us + device_.launch_us, bytes_text(std::max(0.0, bytes))));
   }
   Decision decision;
   decision.fused = true;

@@ -7,7 +7,9 @@
 
 namespace ingot {
 
-inline constexpr size_t most_nodes = 256;  // of a group: compile time grows faster than linearly
+// Of a group: compile time grows faster than linearly. Chains may be longer, since they need no new
+// walk.
+inline constexpr size_t most_nodes = 96, most_chained = 256;
 
 Decision refusal(Reason reason, std::string detail);
 std::vector<NodeId> united(const std::vector<NodeId>& a, const std::vector<NodeId>& b);
@@ -25,7 +27,7 @@ struct Cluster {
   struct Work {
     double bytes, row_bytes, us;
   };
-  std::optional<Work> work;     // at the options' sizes; derived when asked for
+  std::optional<Work> work;  // at the options' sizes; derived when asked for
 };
 
 class Fusion {

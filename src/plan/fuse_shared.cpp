@@ -1,5 +1,5 @@
-// Beyond producers and consumers: siblings that read the same buffer, and values that are cheaper to
-// compute in every consumer than to store.
+// Beyond producers and consumers: siblings that read the same buffer, and values that are cheaper
+// to compute in every consumer than to store.
 #include <algorithm>
 
 #include "base/error.h"
@@ -67,8 +67,8 @@ void Fusion::recompute() {
   }
 }
 
-// What the value needs inside its cluster beyond what is stored anyway; empty where a reduction or product
-// would be done twice.
+// What the value needs inside its cluster beyond what is stored anyway; empty where a reduction or
+// product would be done twice.
 std::vector<NodeId> Fusion::subtree(const Cluster& cluster, NodeId value) const {
   std::vector<NodeId> found{value}, stack{value};
   while (!stack.empty()) {
@@ -142,8 +142,8 @@ std::optional<Fusion::Recomputation> Fusion::weigh(int owner, NodeId value) {
   return r;
 }
 
-// Units that nothing left in the owner needs: they move to the first consumer. false: a part of a unit is
-// needed on both sides.
+// Units that nothing left in the owner needs: they move to the first consumer. false: a part of a
+// unit is needed on both sides.
 bool Fusion::find_moved(Recomputation* r) const {
   for (int u : at(r->owner).units) {
     const std::vector<NodeId>& nodes = unit(u).nodes;
@@ -187,8 +187,8 @@ void Fusion::apply(Recomputation r) {
     ++consumer.version;
     for (NodeId id : r.again) {
       std::vector<NodeId>& list = consumer.recomputed;
-      bool moves = i == 0 && std::find(moved_nodes.begin(), moved_nodes.end(), id) !=
-                                 moved_nodes.end();
+      bool moves =
+          i == 0 && std::find(moved_nodes.begin(), moved_nodes.end(), id) != moved_nodes.end();
       bool listed = std::find(list.begin(), list.end(), id) != list.end();
       if (!moves && !listed && !is_free(graph_, units_, id)) list.push_back(id);
     }

@@ -37,12 +37,13 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
                                        const Analysis& analysis, const GroupCost& cost,
                                        const DeviceModel& device);
 
-// Fills in reasons that only the finished plan shows (materialized, recomputed) and every edge's share of
-// the bytes saved; the shares sum to separate − fused.
-std::vector<Decision> account(const Graph& graph, const UnitGraph& units,
-                              std::vector<Edge> edges, const std::vector<Group>& groups);
+// Fills in reasons that only the finished plan shows (materialized, recomputed) and every edge's
+// share of the bytes saved; the shares sum to separate − fused.
+std::vector<Decision> account(const Graph& graph, const UnitGraph& units, std::vector<Edge> edges,
+                              const std::vector<Group>& groups);
 
-// What a unit moves when it runs alone, by buffer read; and its results' bytes. Copies of views: nothing.
+// What a unit moves when it runs alone, by buffer read; and its results' bytes. Copies of views:
+// nothing.
 struct SeparateBytes {
   std::vector<std::map<NodeId, Sym>> read;  // by unit
   std::vector<Sym> written;

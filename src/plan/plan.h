@@ -15,26 +15,40 @@ enum class Numerics : uint8_t { exact, wide, fast };
 enum class FusionMode : uint8_t { off, automatic, all };
 
 enum class GroupKind : uint8_t {
-  elementwise, transpose, gather, row_reduction, column_reduction, normalization, softmax,
+  elementwise,
+  transpose,
+  gather,
+  row_reduction,
+  column_reduction,
+  normalization,
+  softmax,
   contraction,
 };
 
 // Reasons for "yes" and "no", stable words that scripts may compare.
 enum class Reason : uint8_t {
   // yes
-  local_dependency,      // elementwise, broadcast or movement into its consumer
-  into_reduction,        // producer computed while the reduction loads
-  row_in_fast_memory,    // reduction → broadcast → elementwise, row kept or re-read from cache
-  shared_input,          // siblings that read the same tensor
-  epilogue_on_tile,      // elementwise on a product's block while it is in cache
-  materialized,          // one more output of the same kernel serves the other consumers
-  recomputed,            // cheaper to compute again than to store and load
-  view,                  // movement that is only an index map: nothing to fuse
-  composite,             // parts of one op
+  local_dependency,    // elementwise, broadcast or movement into its consumer
+  into_reduction,      // producer computed while the reduction loads
+  row_in_fast_memory,  // reduction → broadcast → elementwise, row kept or re-read from cache
+  shared_input,        // siblings that read the same tensor
+  epilogue_on_tile,    // elementwise on a product's block while it is in cache
+  materialized,        // one more output of the same kernel serves the other consumers
+  recomputed,          // cheaper to compute again than to store and load
+  view,                // movement that is only an index map: nothing to fuse
+  composite,           // parts of one op
   // no
-  different_iteration_space, would_cycle, needs_whole_tensor, row_too_large, graph_output_only,
-  library_operand,       // a product reads its operand from memory
-  fusion_off, no_gain, numerics, unsupported_pattern, user_plan,
+  different_iteration_space,
+  would_cycle,
+  needs_whole_tensor,
+  row_too_large,
+  graph_output_only,
+  library_operand,  // a product reads its operand from memory
+  fusion_off,
+  no_gain,
+  numerics,
+  unsupported_pattern,
+  user_plan,
 };
 std::string_view reason_text(Reason reason);
 
@@ -42,17 +56,17 @@ std::string_view reason_text(Reason reason);
 struct Decision {
   bool fused = false;
   Reason reason = Reason::no_gain;
-  std::string detail;      // a sentence with the shapes and numbers
-  NodeId producer = -1, consumer = -1;  // for a sibling edge: the two siblings
+  std::string detail;                      // a sentence with the shapes and numbers
+  NodeId producer = -1, consumer = -1;     // for a sibling edge: the two siblings
   std::string kind = "producer_consumer";  // sibling | epilogue | prologue | …
-  Sym bytes_saved;         // an upper bound; 0 when not fused
+  Sym bytes_saved;                         // an upper bound; 0 when not fused
   // For a value with several consumers: bytes of both choices.
   std::optional<Sym> bytes_if_materialized, bytes_if_recomputed;
   explicit operator bool() const { return fused; }
 };
 
 struct DomainVar {
-  std::string name;   // "i0", "i1", …
+  std::string name;  // "i0", "i1", …
   Sym extent;
   bool reduced;
 };
@@ -60,7 +74,7 @@ struct DomainVar {
 // The iteration space of a group. Reductions of a group all reduce the same variables. Adjacent
 // reduced dimensions are one variable; size-1 dimensions have none.
 struct Domain {
-  std::vector<DomainVar> vars;  // in the order of the anchor's dimensions
+  std::vector<DomainVar> vars;    // in the order of the anchor's dimensions
   bool trailing_reduced = false;  // the last variable is reduced: canonical order "trailing"
   // Index of each group output, each reduction's result, and of the contraction's result, in vars.
   std::map<NodeId, std::vector<Sym>> index;
@@ -69,11 +83,12 @@ struct Domain {
 
 // A choice of schedule for a group, guarded at run time: the first variant whose guards hold runs.
 struct Schedule {
-  std::string name;           // "rows", "flat", "rows, streaming", "split"
-  bool streaming = false;     // non-temporal stores and prefetch for outputs beyond the cache
-  bool split_rows = false;    // few long rows: chunks of a row in parallel, partials combined in order
-  int64_t block_rows = 0;     // contraction: rows of the product a block computes
-  std::vector<NodeId> staged; // values kept in a row buffer between passes instead of recomputed
+  std::string name;        // "rows", "flat", "rows, streaming", "split"
+  bool streaming = false;  // non-temporal stores and prefetch for outputs beyond the cache
+  bool split_rows =
+      false;               // few long rows: chunks of a row in parallel, partials combined in order
+  int64_t block_rows = 0;  // contraction: rows of the product a block computes
+  std::vector<NodeId> staged;  // values kept in a row buffer between passes instead of recomputed
   struct AtLeast {
     Sym value;
     int64_t minimum;
@@ -87,22 +102,23 @@ struct Traffic {
 
 struct Group {
   int id = 0;
-  std::string name;                 // "add_gelu"
+  std::string name;  // "add_gelu"
   GroupKind kind = GroupKind::elementwise;
-  std::vector<NodeId> nodes;        // topological; also recomputed ones and views
-  std::vector<NodeId> inputs;       // buffers read: graph inputs, constants with data, other groups' outputs
-  std::vector<NodeId> outputs;      // buffers written
-  std::vector<NodeId> materialized; // outputs that are also used inside
-  std::vector<NodeId> recomputed;   // nodes that another group computes too
+  std::vector<NodeId> nodes;  // topological; also recomputed ones and views
+  std::vector<NodeId>
+      inputs;  // buffers read: graph inputs, constants with data, other groups' outputs
+  std::vector<NodeId> outputs;       // buffers written
+  std::vector<NodeId> materialized;  // outputs that are also used inside
+  std::vector<NodeId> recomputed;    // nodes that another group computes too
   NodeId contraction = -1;
   Domain domain;
   std::vector<Schedule> schedules;
   Traffic traffic;
   Sym flops;
-  Sym product_flops;                // the library's part of them
-  Sym instructions;                 // estimated vector-element instructions
-  std::string reason;               // one sentence: why these nodes run together
-  bool batch_invariant = true;      // false: a library product decides the bits
+  Sym product_flops;            // the library's part of them
+  Sym instructions;             // estimated vector-element instructions
+  std::string reason;           // one sentence: why these nodes run together
+  bool batch_invariant = true;  // false: a library product decides the bits
 };
 
 struct Plan {
@@ -110,7 +126,7 @@ struct Plan {
   std::string device;
   Numerics numerics = Numerics::exact;
   FusionMode fusion = FusionMode::automatic;
-  std::vector<Group> groups;        // in execution order
+  std::vector<Group> groups;  // in execution order
   std::vector<Decision> decisions;
 };
 
@@ -145,9 +161,9 @@ Estimate estimate_separate(const Graph& graph, const DeviceModel& device, const 
 
 // Arena: one block of memory for every group output that is not a graph output, plus workspaces.
 struct BufferPlan {
-  std::map<NodeId, int64_t> offset;     // of intermediates, bytes, 64-byte aligned
+  std::map<NodeId, int64_t> offset;  // of intermediates, bytes, 64-byte aligned
   int64_t arena_bytes = 0;
-  int64_t peak_bytes = 0;               // arena + inputs + outputs + weights alive at once
+  int64_t peak_bytes = 0;  // arena + inputs + outputs + weights alive at once
 };
 BufferPlan plan_buffers(const Graph& graph, const Plan& plan, const Bindings& sizes);
 

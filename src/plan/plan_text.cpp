@@ -16,9 +16,9 @@ std::string_view fusion_name(FusionMode mode) {
 }
 
 std::string_view kind_name(GroupKind kind) {
-  static constexpr std::string_view names[] = {
-      "elementwise", "transpose", "gather", "row_reduction", "column_reduction",
-      "normalization", "softmax", "contraction"};
+  static constexpr std::string_view names[] = {"elementwise",   "transpose",        "gather",
+                                               "row_reduction", "column_reduction", "normalization",
+                                               "softmax",       "contraction"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -58,7 +58,8 @@ class Printer {
     out_.line(fmt::format("# {}: {}", kind_name(g.kind), g.reason));
     std::vector<std::string> vars;
     for (const DomainVar& v : g.domain.vars) {
-      vars.push_back(fmt::format("{} < {}{}", v.name, v.extent.text(), v.reduced ? " reduced" : ""));
+      vars.push_back(
+          fmt::format("{} < {}{}", v.name, v.extent.text(), v.reduced ? " reduced" : ""));
     }
     out_.line(fmt::format("# domain {}", vars.empty() ? "of one point" : join(vars, ", ")));
     out_.line(fmt::format("# reads {}: {} bytes", names(g.inputs), g.traffic.read.text()));
@@ -81,10 +82,10 @@ class Printer {
   }
 
   void decision(const Decision& d) {
-    std::string text = fmt::format(
-        "# {} {} {} {}: {}, {}", d.fused ? "fused" : "not fused", quoted_name(graph_[d.producer].name),
-        d.kind == "sibling" ? "with" : "->", quoted_name(graph_[d.consumer].name),
-        reason_text(d.reason), d.detail);
+    std::string text =
+        fmt::format("# {} {} {} {}: {}, {}", d.fused ? "fused" : "not fused",
+                    quoted_name(graph_[d.producer].name), d.kind == "sibling" ? "with" : "->",
+                    quoted_name(graph_[d.consumer].name), reason_text(d.reason), d.detail);
     if (!d.bytes_saved.is(0)) text += fmt::format("; saves {} bytes", d.bytes_saved.text());
     if (d.bytes_if_materialized) {
       text += fmt::format("; materialized {} bytes, recomputed {} bytes",
@@ -108,8 +109,7 @@ struct TextGroup {
 
 class Parser {
  public:
-  Parser(const Graph& graph, const UnitGraph& units, std::string_view text,
-         const std::string& file)
+  Parser(const Graph& graph, const UnitGraph& units, std::string_view text, const std::string& file)
       : graph_(graph), units_(units), cursor_(file, text) {
     for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes.size()); ++id) {
       by_name_[graph[id].name] = id;

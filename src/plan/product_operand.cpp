@@ -1,5 +1,5 @@
-// Which operands a library product can read where they lie: views whose composed index map is a stride
-// in each matrix (or image) dimension.
+// Which operands a library product can read where they lie: views whose composed index map is a
+// stride in each matrix (or image) dimension.
 #include "base/error.h"
 #include "plan/units.h"
 
@@ -38,8 +38,7 @@ bool matmul_operand(const Graph& graph, const Node& node, int operand) {
   const Shape& shape = graph[id].type.shape;
   if (shape.size() < 2) {
     Ranges ranges{{"@row", shape[0]}};
-    std::optional<Sym> stride =
-        stored_index(graph, id, {Sym::var("@row")}, ranges).stride("@row");
+    std::optional<Sym> stride = stored_index(graph, id, {Sym::var("@row")}, ranges).stride("@row");
     return shape[0].is(1) || (stride && stride->is(1));
   }
   Sym rows = shape[shape.size() - 2], columns = shape.back();

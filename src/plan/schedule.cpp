@@ -81,8 +81,8 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
     Schedule streaming = plain;
     streaming.name += ", streaming";
     streaming.streaming = true;
-    streaming.guards = {{group.traffic.read + group.traffic.written,
-                         static_cast<int64_t>(device.cache_bytes)}};
+    streaming.guards = {
+        {group.traffic.read + group.traffic.written, static_cast<int64_t>(device.cache_bytes)}};
     offer(std::move(streaming));
   }
   offer(std::move(plain));

@@ -47,7 +47,9 @@ void link(const Graph& graph, UnitGraph* result) {
       for (NodeId operand : graph[id].operands) {
         NodeId value = root(graph, *result, operand);
         bool own = result->unit_of[static_cast<size_t>(value)] == static_cast<int>(u);
-        if (own || is_free(graph, *result, value) || (is_literal(graph, value) && !is_contraction(graph, id))) continue;
+        if (own || is_free(graph, *result, value) ||
+            (is_literal(graph, value) && !is_contraction(graph, id)))
+          continue;
         if (std::find(unit.reads.begin(), unit.reads.end(), value) != unit.reads.end()) continue;
         unit.reads.push_back(value);
         result->readers[static_cast<size_t>(value)].push_back(static_cast<int>(u));
@@ -63,7 +65,8 @@ void link(const Graph& graph, UnitGraph* result) {
   }
 }
 
-// Units in an order in which each one's operands come first, smallest nodes first; false on a cycle.
+// Units in an order in which each one's operands come first, smallest nodes first; false on a
+// cycle.
 bool order(const Graph& graph, UnitGraph* result) {
   std::vector<int> waiting(result->units.size(), 0);
   std::vector<std::vector<int>> after(result->units.size());

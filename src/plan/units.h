@@ -1,6 +1,6 @@
-// The planner's view of a graph. A unit is what runs as one kernel with FusionMode::off: a source op, or
-// a view whose value has to stand in memory. Other views, and what costs nothing to make again (iota and
-// sizes), belong to whoever reads them.
+// The planner's view of a graph. A unit is what runs as one kernel with FusionMode::off: a source
+// op, or a view whose value has to stand in memory. Other views, and what costs nothing to make
+// again (iota and sizes), belong to whoever reads them.
 #pragma once
 
 #include <set>
@@ -19,9 +19,9 @@ struct Unit {
 };
 
 struct UnitGraph {
-  std::vector<Unit> units;                // topological
-  std::vector<int> unit_of;               // node → unit; -1: views, inputs, constants
-  std::vector<bool> stored;               // views, iota and sizes that need a buffer
+  std::vector<Unit> units;   // topological
+  std::vector<int> unit_of;  // node → unit; -1: views, inputs, constants
+  std::vector<bool> stored;  // views, iota and sizes that need a buffer
   std::vector<bool> graph_output;
   std::vector<std::vector<int>> readers;  // node → units that read it, ascending
 };

@@ -61,9 +61,13 @@ Sym Walk::executions(const std::vector<Sym>& index, const Sym& parent) const {
 void Walk::from_reduction(NodeId reduction, const std::vector<Sym>& operand_index) {
   Sym all(1);
   for (const DomainVar& var : loops_) all = all * var.extent;
-  analysis_.evaluations[reduction].push_back(
-      {analysis_.domain.index.at(reduction), element_count(graph_[reduction].type.shape), all,
-       true, false, {}, false});
+  analysis_.evaluations[reduction].push_back({analysis_.domain.index.at(reduction),
+                                              element_count(graph_[reduction].type.shape),
+                                              all,
+                                              true,
+                                              false,
+                                              {},
+                                              false});
   NodeId operand = graph_[reduction].operands[0];
   visit(operand, {operand_index, element_count(graph_[operand].type.shape), all, false, reduction});
 }
@@ -146,8 +150,8 @@ void Walk::visit(NodeId id, Need need) {
   std::vector<Evaluation>& list = analysis_.evaluations[id];
   if (seen(list, need, &first)) return;
   if (++evaluations_ > most_) {
-    refuse(Reason::no_gain, fmt::format("'{}' and others would be computed at too many indices",
-                                        node.name));
+    refuse(Reason::no_gain,
+           fmt::format("'{}' and others would be computed at too many indices", node.name));
     return;
   }
   visit_operands(id, need, list.size());

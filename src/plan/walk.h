@@ -1,5 +1,5 @@
-// The walk from what a group stores and reduces back to what it reads: at which indices each node is
-// needed. The only place that decides whether values made in a group are needed elsewhere in it.
+// The walk from what a group stores and reduces back to what it reads: at which indices each node
+// is needed. The only place that decides whether values made in a group are needed elsewhere in it.
 #pragma once
 
 #include <string>

@@ -1,0 +1,355 @@
+// Programs as text → what fuses, why, and the bytes.
+#include "plan/plan.h"
+
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "graph/passes/passes.h"
+
+namespace ingot {
+namespace {
+
+struct Planned {
+  Graph graph;
+  Plan plan;
+
+  NodeId node(std::string_view name) const {
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (graph.nodes[i].name == name) return static_cast<NodeId>(i);
+    }
+    throw std::runtime_error("no node " + std::string(name));
+  }
+  const Decision& edge(std::string_view producer, std::string_view consumer) const {
+    for (const Decision& d : plan.decisions) {
+      if (d.producer == node(producer) && d.consumer == node(consumer)) return d;
+    }
+    throw std::runtime_error("no decision");
+  }
+  int64_t fused(const Bindings& sizes) const {
+    Sym total(0);
+    for (const Group& group : plan.groups) total = total + group_bytes(group);
+    return total.evaluate(sizes);
+  }
+};
+
+Planned planned(std::string_view text, FusionMode mode = FusionMode::automatic,
+                const char* device = "cpu", Bindings sizes = {}) {
+  Planned result;
+  result.graph = run_graph_passes(parse_graph(text, "test"));
+  PlanOptions options;
+  options.fusion = mode;
+  options.sizes = std::move(sizes);
+  result.plan = make_plan(result.graph, device_model(device), options);
+  return result;
+}
+
+// The shares of the decisions are the difference between both programs.
+void expect_sums(const Planned& p) {
+  Sym fused(0), saved(0);
+  for (const Group& group : p.plan.groups) fused = fused + group_bytes(group);
+  for (const Decision& d : p.plan.decisions) saved = saved + d.bytes_saved;
+  EXPECT_EQ((separate_bytes(p.graph) - fused).text(), saved.text()) << print(p.graph, p.plan);
+}
+
+const char* bias_gelu =
+    "graph g(x: bf16[B, 8192], b: bf16[8192]) { t = add(x, b) y = gelu(t) return y }";
+
+TEST(Plan, BiasGeluMovesTheBytesOfTheContract) {
+  for (const char* device : {"cpu", "h200"}) {
+    Planned p = planned(bias_gelu, FusionMode::automatic, device, {{"B", 16384}});
+    ASSERT_EQ(p.plan.groups.size(), 1u);
+    EXPECT_EQ(p.plan.groups[0].name, "add_gelu");
+    EXPECT_EQ(separate_bytes(p.graph).evaluate({{"B", 16384}}), 1073758208);
+    EXPECT_EQ(p.fused({{"B", 16384}}), 536887296);
+    EXPECT_EQ(p.edge("t", "y").bytes_saved.evaluate({{"B", 16384}}), 536870912);
+    EXPECT_EQ(p.edge("t", "y").reason, Reason::local_dependency);
+    expect_sums(p);
+  }
+}
+
+TEST(Plan, OffIsOneKernelForEachOpAndMovesTheSeparateBytes) {
+  Planned p = planned(bias_gelu, FusionMode::off);
+  EXPECT_EQ(p.plan.groups.size(), 2u);
+  EXPECT_EQ(separate_kernels(p.graph), 2);
+  EXPECT_EQ(p.edge("t", "y").reason, Reason::fusion_off);
+  EXPECT_EQ(p.fused({{"B", 4}}), separate_bytes(p.graph).evaluate({{"B", 4}}));
+  expect_sums(p);
+}
+
+TEST(Plan, ChainOfKOpsFallsAsTwoKToTwo) {
+  for (int k : {2, 5, 40, 200}) {
+    std::string text = "graph g(x: f32[B, 64]) { t0 = neg(x)";
+    for (int i = 1; i < k; ++i) text += fmt::format(" t{} = exp(t{})", i, i - 1);
+    Planned p = planned(text + fmt::format(" return t{} }}", k - 1));
+    ASSERT_EQ(p.plan.groups.size(), 1u);
+    EXPECT_EQ(separate_bytes(p.graph).evaluate({{"B", 1}}), 2 * k * 256);
+    EXPECT_EQ(p.fused({{"B", 1}}), 2 * 256);
+    expect_sums(p);
+  }
+}
+
+struct OneGroup {
+  const char* name;
+  GroupKind kind;
+  const char* text;
+};
+
+const OneGroup one_group[] = {
+    {"softmax", GroupKind::softmax, "graph g(x: f32[B, 64]) { y = softmax(x, dim=-1) return y }"},
+    {"softmax_spelled", GroupKind::softmax, R"(graph g(x: f32[B, 64]) {
+        m = max(x, dims=[1], keepdims=true) d = sub(x, m) e = exp(d)
+        s = sum(e, dims=[1], keepdims=true) y = div(e, s) return y })"},
+    {"softmax_first_dim", GroupKind::softmax,
+     "graph g(x: f32[64, B]) { y = softmax(x, dim=0) return y }"},
+    {"layer_norm", GroupKind::normalization, R"(graph g(x: f32[B, 96], a: f32[96], b: f32[96]) {
+        y = layer_norm(x, a, b, dims=[-1]) return y })"},
+    {"rms_norm", GroupKind::normalization,
+     "graph g(x: bf16[B, 96], w: bf16[96]) { y = rms_norm(x, w) return y }"},
+    {"norm_of_squares", GroupKind::normalization, R"(graph g(x: f32[B, 6, 10]) {
+        s = sum(x, dims=[1], keepdims=true) m = div(s, 6) q = mul(x, x)
+        t = sum(q, dims=[1], keepdims=true) u = div(t, 6) mm = mul(m, m) v = sub(u, mm)
+        d = sub(x, m) w = add(v, 0.00001) r = sqrt(w) y = div(d, r) return y })"},
+    {"norm_through_views", GroupKind::normalization, R"(graph g(x: f32[B, 6, 10]) {
+        r = reshape(x, shape=[B, 60]) s = sum(r, dims=[1]) k = reshape(s, shape=[B, 1, 1])
+        e = broadcast(k, shape=[B, 6, 10]) y = sub(x, e) return y })"},
+    {"add_rms_norm", GroupKind::normalization,
+     R"(graph g(x: f32[B, 64], r: f32[B, 64], w: f32[64]) {
+        h = add(x, r) y = rms_norm(h, w) return y, h })"},
+    {"gather", GroupKind::gather,
+     "graph g(t: f32[10, 24], i: i32[B]) { e = gather(t, i) y = gelu(e) return y }"},
+    {"transpose", GroupKind::transpose, R"(graph g(x: f32[B, 64], b: f32[B]) {
+        t = transpose(x, perm=[1, 0]) y = add(t, b) return y })"},
+    {"row_sum", GroupKind::row_reduction,
+     "graph g(x: f32[B, 64]) { y = exp(x) s = sum(y, dims=[1]) return s }"},
+    {"column_sum", GroupKind::column_reduction,
+     "graph g(x: f32[64, B]) { y = exp(x) s = sum(y, dims=[0]) return s }"},
+    {"siblings", GroupKind::row_reduction,
+     "graph g(x: f32[B, 64]) { s = sum(x, dims=[1]) m = max(x, dims=[1]) return s, m }"},
+    {"two_outputs", GroupKind::elementwise,
+     "graph g(x: f32[B, 64]) { a = exp(x) b = tanh(x) return a, b }"},
+    {"matmul", GroupKind::contraction, R"(graph g(x: f32[B, 32], w: f32[32, 64], b: f32[64]) {
+        m = matmul(x, w) t = add(m, b) y = gelu(t) return y })"},
+    {"matmul_softmax", GroupKind::contraction,
+     R"(graph g(x: f32[B, 3, 32], w: f32[32, 64], b: f32[64]) {
+        m = matmul(x, w) t = add(m, b) y = softmax(t, dim=-1) return y })"},
+    {"conv_max", GroupKind::contraction,
+     R"(graph g(x: f32[B, 4, 12], w: f32[6, 4, 5], c: f32[6, 1]) {
+        y = conv(x, w) z = add(y, c) h = gelu(z) m = max(h, dims=[2]) return m })"},
+};
+
+class OneGroupPlan : public ::testing::TestWithParam<OneGroup> {};
+
+TEST_P(OneGroupPlan, IsOneKernel) {
+  for (FusionMode mode : {FusionMode::automatic, FusionMode::all}) {
+    Planned p = planned(GetParam().text, mode);
+    EXPECT_EQ(p.plan.groups.size(), 1u) << print(p.graph, p.plan);
+    EXPECT_EQ(p.plan.groups[0].kind, GetParam().kind) << print(p.graph, p.plan);
+    expect_sums(p);
+  }
+  expect_sums(planned(GetParam().text, FusionMode::off));
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, OneGroupPlan, ::testing::ValuesIn(one_group),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Plan, ReductionsOverDifferentDimensionsStayApart) {
+  Planned p = planned(R"(graph g(x: f32[B, 64]) {
+      s = sum(x, dims=[1], keepdims=true) d = sub(x, s) c = sum(d, dims=[0]) return c })",
+                      FusionMode::all);
+  EXPECT_EQ(p.plan.groups.size(), 2u) << print(p.graph, p.plan);
+  EXPECT_EQ(p.edge("d", "c").reason, Reason::different_iteration_space);
+  expect_sums(p);
+}
+
+TEST(Plan, ReductionsInDifferentCanonicalOrdersStayApart) {
+  Planned p = planned(R"(graph g(x: f32[64, B]) {
+      t = transpose(x, perm=[1, 0]) r = sum(t, dims=[1]) c = sum(x, dims=[0]) return r, c })",
+                      FusionMode::all);
+  EXPECT_EQ(p.plan.groups.size(), 2u);
+  bool refused = false;
+  for (const Decision& d : p.plan.decisions) {
+    refused = refused || (d.kind == "sibling" && d.reason == Reason::numerics && !d.fused);
+  }
+  EXPECT_TRUE(refused) << print(p.graph, p.plan);
+}
+
+TEST(Plan, NoGroupDependsOnItselfThroughAProduct) {
+  Planned p = planned(R"(graph g(x: f32[64, 64], w: f32[64, 64]) {
+      a = exp(x) m = matmul(a, w) y = add(a, m) return y })",
+                      FusionMode::all);
+  EXPECT_EQ(p.plan.groups.size(), 2u);
+  EXPECT_EQ(p.edge("a", "m").reason, Reason::library_operand);
+  EXPECT_FALSE(p.edge("a", "y").fused);
+  EXPECT_EQ(p.edge("m", "y").reason, Reason::epilogue_on_tile);
+  expect_sums(p);
+}
+
+TEST(Plan, CycleThroughAnotherKernelIsRefused) {
+  Planned p = planned(R"(graph g(x: f32[B, 64], w: f32[64, 64]) {
+      a = exp(x) s = sum(a, dims=[0]) m = matmul(a, w) q = max(m, dims=[0])
+      r = add(s, q) y = sub(a, r) return y })",
+                      FusionMode::all);
+  verify(p.graph, p.plan, "test");
+  expect_sums(p);
+}
+
+TEST(Plan, SharedValueGetsTheBytesOfBothChoices) {
+  const char* text = R"(graph g(x: f32[B, 64]) {
+      t = exp(x) r = sum(t, dims=[1]) c = sum(t, dims=[0]) return r, c })";
+  Planned p = planned(text, FusionMode::all, "cpu", {{"B", 4096}});
+  const Decision& again = p.edge("t", "c");
+  ASSERT_TRUE(again.fused);
+  EXPECT_EQ(again.reason, Reason::recomputed);
+  EXPECT_EQ(again.bytes_if_materialized->text(), "512*B");
+  EXPECT_EQ(again.bytes_if_recomputed->text(), "256*B");
+  ASSERT_EQ(p.plan.groups.size(), 2u);
+  EXPECT_EQ(p.plan.groups[0].recomputed.size() + p.plan.groups[1].recomputed.size(), 1u);
+  expect_sums(p);
+}
+
+TEST(Plan, ResultThatIsUsedInsideIsMaterialized) {
+  Planned p = planned(R"(graph g(x: f32[B, 64], r: f32[B, 64], w: f32[64]) {
+      h = add(x, r) y = rms_norm(h, w) return y, h })");
+  EXPECT_EQ(p.edge("h", "y").reason, Reason::materialized);
+  EXPECT_EQ(p.plan.groups[0].materialized, std::vector<NodeId>{p.node("h")});
+  EXPECT_EQ(p.edge("h", "y").bytes_saved.text(), "256*B");
+}
+
+TEST(Plan, ReductionIsNeverDoneTwice) {
+  Planned p = planned(R"(graph g(x: f32[B, 64], z: f32[B, 32]) {
+      s = sum(x, dims=[1], keepdims=true) a = mul(z, s) b = sub(x, s) return a, b })",
+                      FusionMode::all);
+  int sums = 0;
+  for (const Group& group : p.plan.groups) {
+    sums += static_cast<int>(std::count(group.nodes.begin(), group.nodes.end(), p.node("s")));
+  }
+  EXPECT_EQ(sums, 1) << print(p.graph, p.plan);
+  expect_sums(p);
+}
+
+TEST(Plan, ExpensiveBroadcastIsNotRecomputedForEveryRow) {
+  const char* text = R"(graph g(x: f32[B, 64], b: f32[64]) {
+      e = tanh(b) f = exp(e) h = tanh(f) y = add(x, h) return y })";
+  Planned p = planned(text, FusionMode::automatic, "cpu", {{"B", 100000}});
+  EXPECT_EQ(p.plan.groups.size(), 2u) << print(p.graph, p.plan);
+  EXPECT_EQ(p.edge("h", "y").reason, Reason::no_gain);
+  EXPECT_EQ(planned(text, FusionMode::all).plan.groups.size(), 1u);
+  expect_sums(p);
+}
+
+TEST(Plan, RowBeyondFastMemoryIsLeftApartByAuto) {
+  const char* text = R"(graph g(x: f32[B, 4000000]) {
+      m = max(x, dims=[1], keepdims=true) d = sub(x, m) return d })";
+  Planned p = planned(text);
+  EXPECT_EQ(p.plan.groups.size(), 2u);
+  EXPECT_EQ(p.edge("m", "d").reason, Reason::row_too_large);
+  Planned all = planned(text, FusionMode::all);
+  ASSERT_EQ(all.plan.groups.size(), 1u);
+  EXPECT_EQ(all.fused({{"B", 1}}), 3 * 16000000);  // the second pass reads the row again
+  expect_sums(p);
+  expect_sums(all);
+}
+
+TEST(Plan, ViewsCostNothingUnlessTheyAreResults) {
+  Planned p = planned(R"(graph g(x: f32[B, 64]) {
+      t = transpose(x, perm=[1, 0]) e = exp(t) r = reshape(e, shape=[64*B]) return r })",
+                      FusionMode::off);
+  ASSERT_EQ(p.plan.groups.size(), 1u) << print(p.graph, p.plan);
+  EXPECT_EQ(p.plan.groups[0].outputs, std::vector<NodeId>{p.node("r")});
+  EXPECT_EQ(separate_bytes(p.graph).text(), "512*B");
+  EXPECT_EQ(separate_kernels(p.graph), 1);
+  expect_sums(p);
+}
+
+TEST(Plan, CopyOfAnInputCountsAgainstTheView) {
+  Planned p = planned("graph g(x: f32[B, 8]) { t = transpose(x, perm=[1, 0]) return t }");
+  EXPECT_EQ(p.plan.groups.size(), 1u);
+  EXPECT_EQ(separate_bytes(p.graph).text(), "0");
+  expect_sums(p);
+}
+
+TEST(Plan, ProductReadsStridedViewsInPlaceAndOthersFromACopy) {
+  Planned in_place = planned(R"(graph g(x: f32[B, 5, 8], w: f32[B, 7, 8]) {
+      t = transpose(w, perm=[0, 2, 1]) y = matmul(x, t) return y })");
+  EXPECT_EQ(in_place.plan.groups.size(), 1u);
+  Planned copied = planned(R"(graph g(x: f32[B, 6], w: f32[3, 2]) {
+      e = exp(x) p = reshape(e, shape=[B, 2, 3]) t = transpose(p, perm=[0, 2, 1])
+      r = reshape(t, shape=[2*B, 3]) y = matmul(r, w) return y })");
+  ASSERT_EQ(copied.plan.groups.size(), 2u) << print(copied.graph, copied.plan);
+  EXPECT_EQ(copied.plan.groups[0].outputs, std::vector<NodeId>{copied.node("r")});
+  expect_sums(copied);
+}
+
+TEST(Plan, BlocksOfAProductDependOnStaticShapesOnly) {
+  Planned p = planned("graph g(x: f32[B, 8], w: f32[8, 1024]) { y = matmul(x, w) return y }");
+  EXPECT_EQ(p.plan.groups[0].schedules[0].block_rows, 64);
+  EXPECT_FALSE(p.plan.groups[0].batch_invariant);
+}
+
+TEST(Plan, StreamingIsChosenBySizeAtRunTime) {
+  Planned p = planned(bias_gelu);
+  const std::vector<Schedule>& schedules = p.plan.groups[0].schedules;
+  ASSERT_EQ(schedules.size(), 2u);
+  EXPECT_TRUE(schedules[0].streaming);
+  EXPECT_EQ(schedules[0].guards[0].value.text(), "32768*B + 16384");
+  EXPECT_EQ(schedules[0].guards[0].minimum, 32 << 20);
+  EXPECT_TRUE(schedules[1].guards.empty());
+}
+
+TEST(Plan, FewLongRowsAreSplit) {
+  Planned p = planned("graph g(x: f32[B, 1000000]) { s = sum(x, dims=[1]) return s }");
+  const Schedule& split = p.plan.groups[0].schedules[0];
+  EXPECT_TRUE(split.split_rows);
+  EXPECT_EQ(split.guards.size(), 1u);  // the length holds for every B
+}
+
+TEST(Plan, SoftmaxKeepsItsExponentialsBetweenPasses) {
+  Planned p = planned("graph g(x: f32[B, 64]) { y = softmax(x, dim=-1) return y }");
+  EXPECT_EQ(p.plan.groups[0].schedules.back().staged, std::vector<NodeId>{p.node("y.exp")});
+}
+
+TEST(Plan, IsDeterministic) {
+  const char* text = R"(graph g(x: f32[B, 64], z: f32[B, 64]) {
+      a = add(x, z) s = softmax(a, dim=-1) t = transpose(s, perm=[1, 0]) b = exp(t)
+      c = mul(a, s) return b, c })";
+  Planned first = planned(text), second = planned(text);
+  EXPECT_EQ(print(first.graph, first.plan), print(second.graph, second.plan));
+}
+
+TEST(Plan, LongChainPlansInSecondsWithLimitedGroups) {
+  constexpr int ops = 20000;
+  GraphBuilder builder("chain");
+  NodeId value = builder.input("x", DType::f32, {Sym::var("B"), Sym(64)});
+  for (int i = 0; i < ops; ++i) {
+    value = builder.add(i % 2 == 0 ? Op::exp : Op::neg, {value}, {}, "", {}, i);
+  }
+  builder.output(value);
+  Graph graph = builder.take();
+  auto start = std::chrono::steady_clock::now();
+  Plan plan = make_plan(graph, device_model("cpu"), {});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  EXPECT_LT(plan.groups.size(), 100u);
+  bool said = false;
+  for (const Decision& d : plan.decisions) {
+    said = said || (d.reason == Reason::no_gain && d.detail.find("nodes") != std::string::npos);
+  }
+  EXPECT_TRUE(said);
+}
+
+TEST(Plan, EstimatesSayWhatBinds) {
+  Bindings sizes{{"B", 16384}};
+  Planned relu =
+      planned("graph g(x: bf16[B, 8192], b: bf16[8192]) { t = add(x, b) y = relu(t) return y }",
+              FusionMode::automatic, "h200", sizes);
+  Estimate fused = estimate(relu.plan.groups[0], device_model("h200"), sizes);
+  EXPECT_EQ(fused.bound, "memory");
+  EXPECT_LT(fused.us, estimate_separate(relu.graph, device_model("h200"), sizes).us);
+  EXPECT_EQ(estimate(relu.plan.groups[0], device_model("h200"), {{"B", 1}}).bound, "launch");
+  Planned gelu = planned(bias_gelu);
+  EXPECT_EQ(estimate(gelu.plan.groups[0], device_model("cpu"), sizes).bound, "compute");
+}
+
+}  // namespace
+}  // namespace ingot

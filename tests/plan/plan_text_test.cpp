@@ -1,0 +1,108 @@
+// Plans print, read back, and can be edited; wrong edits are refused where they stand.
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "graph/passes/passes.h"
+#include "plan/plan.h"
+
+namespace ingot {
+namespace {
+
+const char* program = R"(graph g(x: f32[B, 64], b: f32[64]) {
+  t = add(x, b)
+  u = exp(t)
+  y = softmax(u, dim=-1)
+  return y
+})";
+
+Graph graph() { return run_graph_passes(parse_graph(program, "test")); }
+
+Plan read(const Graph& g, const std::string& text) {
+  return parse_plan(g, text, "edited.plan", device_model("cpu"), {});
+}
+
+std::string groups_only(const std::string& text) { return text.substr(0, text.find("  # fused")); }
+
+TEST(PlanText, ReadsBack) {
+  Graph g = graph();
+  Plan plan = make_plan(g, device_model("cpu"), {});
+  std::string text = print(g, plan);
+  EXPECT_EQ(groups_only(print(g, read(g, text))), groups_only(text));
+}
+
+TEST(PlanText, LooksLikeThis) {
+  Graph g = run_graph_passes(parse_graph(
+      "graph g(x: f32[B, 64], b: f32[64]) { t = add(x, b) y = relu(t) return y }", "test"));
+  EXPECT_EQ(print(g, make_plan(g, device_model("cpu"), {})),
+            R"(plan g for cpu numerics exact fusion auto {
+  group add_relu {
+    nodes t, y
+    schedules "rows, streaming", "rows"
+    # elementwise: 2 ops over [B, 64]
+    # domain i0 < B, i1 < 64
+    # reads x, b: 256*B + 256 bytes
+    # writes y: 256*B bytes
+    # "rows, streaming" when 512*B + 256 >= 33554432
+    # "rows"
+  }
+  # fused t -> y: local_dependency, 't' [B, 64] is used where it is made; saves 512*B bytes
+}
+)");
+}
+
+std::string two_groups(const std::string& first, const std::string& second) {
+  return "plan g for cpu numerics exact fusion auto {\n  group one {\n    nodes " + first +
+         "\n    schedules \"rows\"\n  }\n  group two {\n    nodes " + second +
+         "\n    schedules \"rows\"\n  }\n}\n";
+}
+
+TEST(PlanText, EditedGroupsAreTaken) {
+  Graph g = graph();
+  Plan plan = read(g, two_groups("t, u", "y.max, y.shifted, y.exp, y.sum, y"));
+  ASSERT_EQ(plan.groups.size(), 2u);
+  EXPECT_EQ(plan.groups[0].name, "one");
+  EXPECT_EQ(plan.groups[1].schedules.size(), 1u);
+  EXPECT_TRUE(plan.groups[1].schedules[0].guards.empty());
+  for (const Decision& d : plan.decisions) EXPECT_EQ(d.reason, Reason::user_plan);
+}
+
+TEST(PlanText, CompositesMayBeCutAndTheBytesStillSum) {
+  Graph g = graph();
+  Plan plan = read(g, two_groups("t, u, y.max", "y.shifted, y.exp, y.sum, y"));
+  Sym fused(0), saved(0);
+  for (const Group& group : plan.groups) fused = fused + group_bytes(group);
+  for (const Decision& d : plan.decisions) saved = saved + d.bytes_saved;
+  EXPECT_EQ((separate_bytes(g) - fused).text(), saved.text());
+}
+
+struct Wrong {
+  const char* name;
+  std::string text;
+  const char* message;
+};
+
+TEST(PlanText, WrongEditsAreRefusedWhereTheyStand) {
+  const Wrong wrong[] = {
+      {"unknown", two_groups("t, q", "y"), "edited.plan:3:14: error: the graph has no node 'q'"},
+      {"missing", two_groups("t", "u"), "edited.plan:1:1: error: 'y.max' stands in no group"},
+      {"twice", two_groups("t, t", "u"), "edited.plan:3:14: error: 't' stands in this group twice"},
+      {"input", two_groups("x", "u"), "edited.plan:3:11: error: 'x' is not computed by a kernel"},
+      {"cycle", two_groups("t, y.max, y.shifted, y.exp, y.sum, y", "u"), "the groups form a cycle"},
+  };
+  Graph g = graph();
+  for (const Wrong& w : wrong) {
+    try {
+      read(g, w.text);
+      ADD_FAILURE() << w.name;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::input) << w.name;
+      EXPECT_NE(error.rendered().find(w.message), std::string::npos) << error.rendered();
+    }
+  }
+  std::string text = two_groups("t, u", "y.max, y.shifted, y.exp, y.sum, y");
+  text.replace(text.find("\"rows\""), 6, "\"tiled\"");
+  EXPECT_THROW(read(g, text), Error);
+}
+
+}  // namespace
+}  // namespace ingot

@@ -6,9 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -62,6 +62,8 @@ void pin(std::thread& thread, int core) {
   pthread_setaffinity_np(thread.native_handle(), sizeof set, &set);
 }
 
+// The caller's first and then upwards, so that programs side by side do not all pin to the same
+// ones.
 std::vector<int> allowed_cores() {
   std::vector<int> cores;
   cpu_set_t set;
@@ -69,6 +71,8 @@ std::vector<int> allowed_cores() {
   for (int core = 0; core < CPU_SETSIZE; ++core) {
     if (CPU_ISSET(core, &set)) cores.push_back(core);
   }
+  const auto own = std::find(cores.begin(), cores.end(), sched_getcpu());
+  std::rotate(cores.begin(), own == cores.end() ? cores.begin() : own, cores.end());
   return cores;
 }
 
@@ -86,18 +90,20 @@ thread_local bool inside_part = false;
 }  // namespace
 
 ThreadPool::ThreadPool(int threads) : spin_us_(spin_microseconds), forks_(fork_count()) {
-  spare_cores_ = allowed_cores();
+  const std::vector<int> cores = allowed_cores();
   // More threads than cores: pinned spinners would only take time from each other.
-  const bool pinned = threads <= static_cast<int>(spare_cores_.size());
+  const bool pinned = threads <= static_cast<int>(cores.size());
   if (!pinned) spin_us_ = 2;
   for (int part = 1; part < threads; ++part) {
     Worker& worker = *workers_.emplace_back(std::make_unique<Worker>());
     worker.thread = std::thread([this, &worker, part] { work_loop(worker, part); });
     if (!pinned) continue;
-    worker.core = spare_cores_.back();
-    spare_cores_.pop_back();
+    worker.core = cores[static_cast<size_t>(part)];
     pin(worker.thread, worker.core);
   }
+  if (!pinned) return;
+  spare_cores_.assign(cores.begin() + threads, cores.end());
+  spare_cores_.push_back(cores[0]);
 }
 
 ThreadPool::~ThreadPool() {

@@ -280,10 +280,7 @@ Graph import_onnx_bytes(std::string_view bytes, const std::string& path) {
   for (const FileValue& output : model.outputs) declare_output(importer, output);
   if (!importer.problems.empty()) fail_problems(importer);
   // Without what only served shape arithmetic.
-  return rebuild(importer.builder.take(),
-                 [](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
-                   return builder.copy(node, std::move(operands));
-                 });
+  return without_dead_nodes(importer.builder.take());
 }
 
 Graph import_onnx(const std::string& path) { return import_onnx_bytes(read_file(path), path); }

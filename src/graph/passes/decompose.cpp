@@ -1,6 +1,6 @@
 // What composite ops mean. Each formula below is the definition: its steps are taken in this order,
 // each rounded to f32 (f64 for f64), and the result is rounded once to its own dtype.
-#include <map>
+#include <algorithm>
 
 #include "graph/passes/passes.h"
 #include "graph/passes/rebuild.h"
@@ -234,10 +234,14 @@ Define definition_of(Op op) {
 }  // namespace
 
 Graph decompose(const Graph& graph) {
-  return rebuild(graph, [](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
-    if (op_info(node.op).category != Category::composite) {
-      return builder.copy(node, std::move(operands));
-    }
+  auto is_composite = [](const Node& node) {
+    return op_info(node.op).category == Category::composite;
+  };
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_composite)) {
+    return without_dead_nodes(graph);
+  }
+  return rebuild(graph, [&](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
+    if (!is_composite(node)) return builder.copy(node, std::move(operands));
     Definition definition(builder, node, operands);
     return definition_of(node.op)(definition);
   });

@@ -47,6 +47,12 @@ Tensor evaluate_node(const GraphBuilder& builder, const Node& node,
 }  // namespace
 
 Graph fold_constants(const Graph& graph) {
+  auto reads_constants_only = [&](const Node& node) {
+    return !node.operands.empty() && std::ranges::all_of(node.operands, [&](NodeId id) {
+      return graph[id].op == Op::constant;
+    });
+  };
+  if (std::ranges::none_of(graph.nodes, reads_constants_only)) return without_dead_nodes(graph);
   return rebuild(graph, [](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
     if (!may_fold(builder, node, operands)) return builder.copy(node, std::move(operands));
     try {

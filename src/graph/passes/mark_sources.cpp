@@ -4,11 +4,10 @@
 namespace ingot {
 namespace {
 
-SourceOp source_op(const GraphBuilder& builder, const Node& node,
-                   const std::vector<NodeId>& operands) {
+SourceOp source_op(const Graph& graph, const Node& node) {
   SourceOp source{node.name, node.op, {}, {}, node.type};
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const Node& operand = builder[operands[i]];
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    const Node& operand = graph[node.operands[i]];
     source.operands.push_back(operand.name);
     if (literal_value(operand)) source.literal_operands.push_back(static_cast<int64_t>(i));
   }
@@ -18,16 +17,13 @@ SourceOp source_op(const GraphBuilder& builder, const Node& node,
 }  // namespace
 
 Graph mark_sources(const Graph& graph) {
-  std::vector<SourceOp> sources;
-  Graph marked =
-      rebuild(graph, [&](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
-        if (node.op == Op::input || node.op == Op::constant) return builder.copy(node, operands);
-        sources.push_back(source_op(builder, node, operands));
-        NodeId id = builder.copy(node, std::move(operands));
-        builder.graph()[id].source = static_cast<int32_t>(sources.size() - 1);
-        return id;
-      });
-  marked.sources = std::move(sources);
+  Graph marked = without_dead_nodes(graph);
+  marked.sources.clear();
+  for (Node& node : marked.nodes) {
+    if (node.op == Op::input || node.op == Op::constant) continue;
+    node.source = static_cast<int32_t>(marked.sources.size());
+    marked.sources.push_back(source_op(marked, node));
+  }
   return marked;
 }
 

@@ -3,6 +3,7 @@
 //   matches.
 // The sum has one term that is not ±0, so its bits are the picked row's, with +0 for −0; only an
 // infinite or NaN table would spoil it (0·inf).
+#include <algorithm>
 #include <cmath>
 
 #include "graph/passes/passes.h"
@@ -144,16 +145,14 @@ NodeId rewrite(GraphBuilder& builder, const Node& node, const std::vector<NodeId
 }  // namespace
 
 Graph one_hot_to_gather(const Graph& graph) {
-  Graph rewritten =
+  bool has_product = std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                                 [](const Node& node) { return node.op == Op::matmul; });
+  if (!has_product) return without_dead_nodes(graph);
+  return without_dead_nodes(
       rebuild(graph, [](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
         NodeId gather = node.op == Op::matmul ? rewrite(builder, node, operands) : -1;
         return gather >= 0 ? gather : builder.copy(node, std::move(operands));
-      });
-  // Once more, for what only the product needed.
-  return rebuild(rewritten,
-                 [](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
-                   return builder.copy(node, std::move(operands));
-                 });
+      }));
 }
 
 }  // namespace ingot

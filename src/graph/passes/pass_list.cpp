@@ -44,10 +44,10 @@ Graph run_graph_passes(const Graph& graph,
   Graph current = graph;
   for (const GraphPass& pass : graph_passes()) {
     Graph next = pass.run(current);
-    verify(next, pass.name);
-    bool changed = !same(current, next);
+    if (same(current, next)) continue;  // verified already
     current = std::move(next);
-    if (changed && observe) observe(pass, current);
+    verify(current, pass.name);
+    if (observe) observe(pass, current);
   }
   return current;
 }

@@ -1,5 +1,7 @@
 #include "graph/passes/rebuild.h"
 
+#include <algorithm>
+
 namespace ingot {
 namespace {
 
@@ -35,6 +37,14 @@ Graph rebuild(const Graph& graph, const Visit& visit) {
     builder.output(mapped[static_cast<size_t>(graph.outputs[i])], graph.output_names[i]);
   }
   return builder.take();
+}
+
+Graph without_dead_nodes(Graph graph) {
+  std::vector<bool> live = live_nodes(graph);
+  if (std::find(live.begin(), live.end(), false) == live.end()) return graph;
+  return rebuild(graph, [](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
+    return builder.copy(node, std::move(operands));
+  });
 }
 
 }  // namespace ingot

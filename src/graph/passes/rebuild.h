@@ -13,5 +13,7 @@ using Visit =
 
 // Visits what the outputs need, and every input. Sources and output names are kept.
 Graph rebuild(const Graph& graph, const Visit& visit);
+// The graph without nodes that nothing needs; as it is where there are none.
+Graph without_dead_nodes(Graph graph);
 
 }  // namespace ingot

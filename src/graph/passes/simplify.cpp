@@ -220,13 +220,6 @@ NodeId simplify_node(GraphBuilder& builder, const Node& node, std::vector<NodeId
 
 }  // namespace
 
-Graph simplify(const Graph& graph) {
-  Graph simplified = rebuild(graph, simplify_node);
-  // Once more, for what the rules have left without a reader.
-  return rebuild(simplified,
-                 [](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
-                   return builder.copy(node, std::move(operands));
-                 });
-}
+Graph simplify(const Graph& graph) { return without_dead_nodes(rebuild(graph, simplify_node)); }
 
 }  // namespace ingot

@@ -12,10 +12,10 @@ namespace ingot::device {
 namespace {
 
 struct Function {
-  std::string name, type;              // "exp", "f32": the type of the first parameter
-  std::string text;                    // with the comment above it
-  std::vector<std::string> words;      // identifiers in the body
-  bool wide = false;                   // computes in 64-bit types too
+  std::string name, type;          // "exp", "f32": the type of the first parameter
+  std::string text;                // with the comment above it
+  std::vector<std::string> words;  // identifiers in the body
+  bool wide = false;               // computes in 64-bit types too
 };
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -40,40 +40,34 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// Library files are sequences of blocks parted by an empty line or by the next comment or INLINE at
-// the start of a line; a block ends with a line "}" or is one line.
+// A library file is a sequence of declarations: a line that starts with INLINE, SLOW or TABLE up to a
+// line that ends it, with the comment lines above. Comments parted by an empty line belong to none.
 void cut(std::string_view text, std::vector<Function>& functions) {
   std::string block;
+  size_t head = std::string::npos;  // of the declaration in the block
   for (size_t begin = 0; begin < text.size();) {
     size_t end = std::min(text.find('\n', begin), text.size() - 1);
     std::string_view line = text.substr(begin, end + 1 - begin);
     begin = end + 1;
-    if (line == "\n") {
-      block.clear();
-      continue;
+    if (line == "\n" && head == std::string::npos) block.clear();
+    if (line.starts_with("INLINE ") || line.starts_with("SLOW ") || line.starts_with("TABLE ")) {
+      head = block.size();
     }
     block += line;
-    bool starts = line.starts_with("INLINE ") || line.starts_with("TABLE ");
-    bool closed = line == "}\n" || line == "};\n" ||
-                  (starts && (line.ends_with("}\n") || line.ends_with("};\n")));
-    if (!closed) continue;
-    size_t head = block.find("INLINE ");
-    bool table = head == std::string::npos;
-    if (table) head = block.find("TABLE ");
+    bool closed = line == "}\n" || line == "};\n" || (head + line.size() == block.size() &&
+                                                      (line.ends_with("}\n") || line.ends_with(";\n")));
+    if (head == std::string::npos || !closed) continue;
     Function f;
     f.words = words_of(std::string_view(block).substr(head));
-    if (table) {  // TABLE long name[]
-      f.name = f.words[2];
-    } else {  // INLINE type name(type
-      f.name = f.words[2];
-      f.type = lower(f.words[3]);
-    }
+    f.name = f.words[2];  // INLINE type name(type ..., TABLE type name[size]
+    if (f.words[0] != "TABLE") f.type = lower(f.words[3]);
     f.words.erase(f.words.begin(), f.words.begin() + 3);
     f.wide = std::any_of(f.words.begin(), f.words.end(), [](const std::string& w) {
       return w == "F64" || w == "I64" || w == "to_f64" || w == "to_i64";
     });
     f.text = std::move(block);
     block.clear();
+    head = std::string::npos;
     functions.push_back(std::move(f));
   }
 }
@@ -103,7 +97,8 @@ std::string library_text(const std::set<std::string>& functions) {
   std::vector<size_t> open;
   auto use = [&](std::string_view name, std::string_view type) {
     for (size_t i = 0; i < all.size(); i++) {
-      bool match = all[i].name == name && (type.empty() || all[i].type.empty() || all[i].type == type);
+      bool match =
+          all[i].name == name && (type.empty() || all[i].type.empty() || all[i].type == type);
       if (!match || used[i]) continue;
       used[i] = true;
       open.push_back(i);
@@ -155,7 +150,7 @@ std::string vector_prelude(const std::set<std::string>& sections, int lanes) {
 
 std::set<std::string> sections_used(std::string_view text) {
   static const std::map<std::string, std::string, std::less<>> section_of_suffix = {
-      {"f64", "f64"}, {"i64", "f64"}, {"m64", "f64"},   {"u8", "u8"},
+      {"f64", "f64"}, {"i64", "f64"},   {"m64", "f64"}, {"u8", "u8"},
       {"bool", "u8"}, {"bf16", "bf16"}, {"f16", "f16"},
   };
   std::set<std::string> sections;

@@ -5,21 +5,23 @@ namespace ingot::scalar {
 
 F32 mantissa(F32 a) {
   if (a != a || a < 0.0f) return __builtin_nanf("");
-  if (a == 0.0f || a == __builtin_inff()) return 1.0f;
+  if (a == 0.0f) return copysign(1.0f, a);
+  if (a == __builtin_inff()) return 1.0f;
   I32 b = bits(a < 0x1p-126f ? a * 0x1p24f : a) & 0x7fffff;
   return from_bits(b | ((b & 0x400000) != 0 ? 0x3f000000 : 0x3f800000));
 }
 
 F64 mantissa(F64 a) {
   if (a != a || a < 0.0) return __builtin_nan("");
-  if (a == 0.0 || a == __builtin_inf()) return 1.0;
+  if (a == 0.0) return copysign(1.0, a);
+  if (a == __builtin_inf()) return 1.0;
   I64 b = bits(a < 0x1p-1022 ? a * 0x1p54 : a) & 0xfffffffffffff;
   return from_bits(b | ((b & 0x8000000000000) != 0 ? 0x3fe0000000000000 : 0x3ff0000000000000));
 }
 
 F32 exponent(F32 a) {
-  a = abs(a);
-  if (a != a || a == __builtin_inff()) return a;
+  if (a != a || a < 0.0f) return __builtin_nanf("");
+  if (a == __builtin_inff()) return a;
   if (a == 0.0f) return -__builtin_inff();
   bool tiny = a < 0x1p-126f;
   I32 b = (bits(tiny ? a * 0x1p24f : a) + 0x400000) >> 23;
@@ -27,8 +29,8 @@ F32 exponent(F32 a) {
 }
 
 F64 exponent(F64 a) {
-  a = abs(a);
-  if (a != a || a == __builtin_inf()) return a;
+  if (a != a || a < 0.0) return __builtin_nan("");
+  if (a == __builtin_inf()) return a;
   if (a == 0.0) return -__builtin_inf();
   bool tiny = a < 0x1p-1022;
   I64 b = (bits(tiny ? a * 0x1p54 : a) + 0x8000000000000) >> 52;

@@ -130,8 +130,8 @@ inline F64 scale(F64 a, F64 k) {
   I64 whole = static_cast<I64>(k), half = whole / 2;
   return a * from_bits((half + 1023) << 52) * from_bits((whole - half + 1023) << 52);
 }
-// x = mantissa * 2^exponent with 0.75 <= mantissa < 1.5. Zero and inf: 1 and -inf, +inf.
-// A negative number has mantissa NaN (so that a logarithm needs no test of its own).
+// x = mantissa * 2^exponent with 0.75 <= mantissa < 1.5; both NaN for a negative number, so that a
+// logarithm needs no test of its own. Zero: its sign times 1, and -inf. Infinity: 1 and inf.
 F32 mantissa(F32 a);
 F64 mantissa(F64 a);
 F32 exponent(F32 a);
@@ -153,11 +153,13 @@ inline F32 round_f16(F32 a) { return f16_to_f32(f32_to_f16(a)); }
 #define INLINE inline
 #define SLOW inline
 #define TABLE inline constexpr
+// clang-format off: f32 calls f64
 #include "device/elementary_f64.inc"
 #include "device/trigonometric_f64.inc"
 #include "device/elementary_f32.inc"
 #include "device/trigonometric_f32.inc"
 #include "device/integer.inc"
+// clang-format on
 #if defined(__clang__)
 #pragma clang diagnostic pop
 #endif

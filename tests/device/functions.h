@@ -1,0 +1,110 @@
+// The device library's functions with a reference in long double and the bound that each must keep.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "device/scalar.h"
+
+namespace ingot::testing {
+
+// Every function of one floating operand, and of two.
+#define INGOT_UNARY(X)                                                                         \
+  X(exp)                                                                                       \
+  X(exp2) X(expm1) X(log) X(log2) X(log1p) X(sigmoid) X(silu) X(gelu) X(gelu_tanh) X(softplus) \
+      X(mish) X(tanh) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(erf) X(rsqrt) X(sin) X(cos) \
+          X(tan) X(asin) X(acos) X(atan)
+#define INGOT_BINARY(X) X(pow) X(atan2) X(mod)
+
+using Wide = long double;
+
+inline Wide sigmoid_of(Wide x) {
+  return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
+}
+
+// e^x erfc(-x / sqrt 2) in one piece, so that the tail keeps its relative accuracy.
+inline Wide gelu_of(Wide x) {
+  if (std::isinf(x)) return x > 0 ? x : -0.0L;
+  return 0.5L * x * std::erfc(-x * std::sqrt(0.5L));
+}
+
+inline Wide gelu_tanh_of(Wide x) {
+  if (!(std::fabs(x) < 1e3L)) return x > 0 ? x : x < 0 ? -0.0L : x;
+  return x * sigmoid_of(std::sqrt(8 / std::acos(-1.0L)) * (x + 0.044715L * x * x * x));
+}
+
+inline Wide mish_of(Wide x) {
+  if (x > 100) return x;
+  if (std::isinf(x)) return -0.0L;
+  Wide e = std::exp(x), n = e * (e + 2);
+  return x * (n / (n + 2));
+}
+
+struct UnaryFunction {
+  const char* name;
+  float (*f32)(float);
+  double (*f64)(double);
+  Wide (*reference)(Wide);
+  double ulp32, ulp64;  // largest errors in units in the last place, over all inputs
+};
+
+// Bounds: the largest error seen (f32: every 7th input or all; f64: 10^7 inputs), rounded up.
+// Composites are bounded by composite_bounds in elementary_test.cpp instead: 0 here.
+inline std::vector<UnaryFunction> unary_functions() {
+#define ROW(name, reference, ulp32, ulp64)                                                  \
+  UnaryFunction {                                                                           \
+#name, [](float x) { return scalar::name(x); }, [](double x) { return scalar::name(x); }, \
+        [](Wide x) -> Wide { return reference; }, ulp32, ulp64 \
+  }
+  return {
+      ROW(exp, std::exp(x), 0.9, 0.9),
+      ROW(exp2, std::exp2(x), 0.9, 1.0),
+      ROW(expm1, std::expm1(x), 1.5, 1.9),
+      ROW(log, std::log(x), 0.95, 0.9),
+      ROW(log2, std::log2(x), 1.5, 1.5),
+      ROW(log1p, std::log1p(x), 1.0, 1.0),
+      ROW(sigmoid, sigmoid_of(x), 2.0, 2.0),
+      ROW(tanh, std::tanh(x), 1.6, 1.6),
+      ROW(sinh, std::sinh(x), 1.7, 1.7),
+      ROW(cosh, std::cosh(x), 1.4, 1.4),
+      ROW(asinh, std::asinh(x), 1.9, 1.9),
+      ROW(acosh, std::acosh(x), 2.0, 2.0),
+      ROW(atanh, std::atanh(x), 2.0, 2.0),
+      ROW(erf, std::erf(x), 1.8, 1.9),
+      ROW(rsqrt, 1 / std::sqrt(x), 1.5, 1.5),
+      ROW(sin, std::sin(x), 1.7, 1.7),
+      ROW(cos, std::cos(x), 1.7, 1.7),
+      ROW(tan, std::tan(x), 1.9, 1.9),
+      ROW(asin, std::asin(x), 1.95, 2.0),
+      ROW(acos, std::acos(x), 1.5, 1.5),
+      ROW(atan, std::atan(x), 1.6, 1.9),
+      ROW(softplus, x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)), 1.7, 1.7),
+      ROW(silu, std::isinf(x) && x < 0 ? -0.0L : x * sigmoid_of(x), 0, 0),
+      ROW(gelu, gelu_of(x), 0, 0),
+      ROW(gelu_tanh, gelu_tanh_of(x), 0, 0),
+      ROW(mish, mish_of(x), 0, 0),
+  };
+#undef ROW
+}
+
+// The distance of `got` from `want` in units of the last place that `want` has in T; subnormal
+// results count in the smallest subnormal. NaN for NaN is 0, a wrong NaN or infinity is infinite.
+template <class T>
+double error_in_ulp(T got, Wide want) {
+  constexpr double wrong = std::numeric_limits<double>::infinity();
+  using Limits = std::numeric_limits<T>;
+  if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got) ? 0 : wrong;
+  Wide largest_step = std::ldexp(1.0L, Limits::max_exponent - Limits::digits);
+  Wide past_largest = std::ldexp(1.0L, Limits::max_exponent);
+  Wide g = std::isinf(got) ? std::copysign(past_largest, static_cast<Wide>(got)) : Wide(got);
+  Wide w = std::fabs(want) > past_largest ? std::copysign(past_largest, want) : want;
+  if (std::isinf(got) != std::isinf(static_cast<T>(want))) {
+    return static_cast<double>(std::fabs(g - w) / largest_step);  // on either side of overflow
+  }
+  int exponent = want == 0 ? Limits::min_exponent : std::ilogb(w) + 1;
+  exponent = std::max(exponent, Limits::min_exponent);
+  return static_cast<double>(std::fabs(g - w) / std::ldexp(1.0L, exponent - Limits::digits));
+}
+
+}  // namespace ingot::testing

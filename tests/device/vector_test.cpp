@@ -1,0 +1,383 @@
+// The same text as lanes: every function and primitive compiled by the system's g++ for three kinds
+// of machine must give the bits of the scalar build, and tails must touch nothing beyond them.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "device/functions.h"
+#include "device/library.h"
+
+namespace ingot::testing {
+namespace {
+
+struct Machine {
+  const char* name;
+  const char* flags;
+  int lanes;
+};
+
+const Machine machines[] = {
+    {"native", "-march=native", 16},
+    {"native_64_lanes", "-march=native", 64},
+    {"avx2", "-mavx2 -mfma -mno-avx512f", 16},
+    {"sse2", "-march=x86-64", 16},
+};
+
+// One entry a function: y[i] = f(a[i], b[i]) for all i.
+#define UNARY_TEXT(name)                                      \
+  "extern \"C\" void f32_" #name                              \
+  "(const float* a, const float* b, float* y, long n) {\n"    \
+  "  (void)b; for (long i = 0; i < n; i += INGOT_LANES)\n"    \
+  "    store_f32(y + i, " #name                               \
+  "(load_f32(a + i)));\n}\n"                                  \
+  "extern \"C\" void f64_" #name                              \
+  "(const double* a, const double* b, double* y, long n) {\n" \
+  "  (void)b; for (long i = 0; i < n; i += INGOT_LANES)\n"    \
+  "    store_f64(y + i, " #name "(load_f64(a + i)));\n}\n"
+#define BINARY_TEXT(name)                                     \
+  "extern \"C\" void f32_" #name                              \
+  "(const float* a, const float* b, float* y, long n) {\n"    \
+  "  for (long i = 0; i < n; i += INGOT_LANES)\n"             \
+  "    store_f32(y + i, " #name                               \
+  "(load_f32(a + i), load_f32(b + i)));\n}\n"                 \
+  "extern \"C\" void f64_" #name                              \
+  "(const double* a, const double* b, double* y, long n) {\n" \
+  "  for (long i = 0; i < n; i += INGOT_LANES)\n"             \
+  "    store_f64(y + i, " #name "(load_f64(a + i), load_f64(b + i)));\n}\n"
+#define INTEGER_TEXT(name)                              \
+  "extern \"C\" void i32_" #name                        \
+  "(const int* a, const int* b, int* y, long n) {\n"    \
+  "  for (long i = 0; i < n; i += INGOT_LANES)\n"       \
+  "    store_i32(y + i, " #name                         \
+  "(load_i32(a + i), load_i32(b + i)));\n}\n"           \
+  "extern \"C\" void i64_" #name                        \
+  "(const long* a, const long* b, long* y, long n) {\n" \
+  "  for (long i = 0; i < n; i += INGOT_LANES)\n"       \
+  "    store_i64(y + i, " #name "(load_i64(a + i), load_i64(b + i)));\n}\n"
+#define CONVERT_TEXT(from, to, function)                                                   \
+  "extern \"C\" void " #from "_to_" #to "(const TYPE_" #from "* a, const void*, TYPE_" #to \
+  "* y, long n) {\n"                                                                       \
+  "  for (long i = 0; i < n; i += INGOT_LANES)\n"                                          \
+  "    store_" #to "(y + i, " #function "(load_" #from "(a + i)));\n}\n"
+
+#define FLOAT_PRIMITIVES(X) \
+  X(floor) X(ceil) X(trunc) X(round_even) X(abs) X(sqrt) X(mantissa) X(exponent)
+#define FLOAT_PRIMITIVES2(X) X(minimum) X(maximum) X(at_least) X(at_most) X(copysign)
+#define INTEGER_FUNCTIONS(X) \
+  X(div_trunc) X(mod_floor) X(shift_left) X(shift_right) X(minimum) X(maximum)
+
+constexpr const char* narrow_text = R"(
+extern "C" void round_bf16_f32(const float* a, const float*, float* y, long n) {
+  for (long i = 0; i < n; i += INGOT_LANES) store_f32(y + i, round_bf16(load_f32(a + i)));
+}
+extern "C" void round_f16_f32(const float* a, const float*, float* y, long n) {
+  for (long i = 0; i < n; i += INGOT_LANES) store_f32(y + i, round_f16(load_f32(a + i)));
+}
+extern "C" void copy_all(const unsigned char* from, unsigned char* to, int n) {
+#define COPY(T, name) store_##name((T*)to, load_##name((const T*)from, n), n), from += 16 * 64, to += 16 * 64;
+  COPY(float, f32) COPY(int, i32) COPY(double, f64) COPY(long, i64)
+  COPY(unsigned char, u8) COPY(unsigned short, bf16) COPY(unsigned short, f16) COPY(unsigned char, bool)
+}
+extern "C" void copy_streamed(const float* from, float* to) {
+  stream_f32(to, load_f32(from));
+  stream_fence();
+}
+extern "C" void fold_f32(const float* a, float* y) {
+  F32 v = load_f32(a);
+  y[0] = lanes_sum(v), y[1] = lanes_prod(v), y[2] = lanes_max(v), y[3] = lanes_min(v);
+}
+extern "C" void fold_f64(const double* a, double* y) {
+  F64 v = load_f64(a);
+  y[0] = lanes_sum(v), y[1] = lanes_prod(v), y[2] = lanes_max(v), y[3] = lanes_min(v);
+}
+extern "C" void fold_i32(const int* a, int* y) {
+  I32 v = load_i32(a);
+  y[0] = lanes_sum(v), y[1] = lanes_prod(v), y[2] = lanes_max(v), y[3] = lanes_min(v);
+}
+extern "C" void fold_i64(const long* a, long* y) {
+  I64 v = load_i64(a);
+  y[0] = lanes_sum(v), y[1] = lanes_prod(v), y[2] = lanes_max(v), y[3] = lanes_min(v);
+}
+)";
+
+std::string module_text(int lanes) {
+  std::set<std::string> functions;
+  std::string text;
+#define ADD_UNARY(name) functions.insert(#name), text += UNARY_TEXT(name);
+#define ADD_BINARY(name) functions.insert(#name), text += BINARY_TEXT(name);
+#define ADD_INTEGER(name) functions.insert(#name), text += INTEGER_TEXT(name);
+  INGOT_UNARY(ADD_UNARY)
+  INGOT_BINARY(ADD_BINARY)
+  FLOAT_PRIMITIVES(ADD_UNARY)
+  FLOAT_PRIMITIVES2(ADD_BINARY)
+  INTEGER_FUNCTIONS(ADD_INTEGER)
+  text += "typedef float TYPE_f32; typedef double TYPE_f64; typedef int TYPE_i32; typedef long TYPE_i64;\n";
+  text += CONVERT_TEXT(f32, f64, to_f64) CONVERT_TEXT(f64, f32, to_f32) CONVERT_TEXT(i32, f32, to_f32)
+      CONVERT_TEXT(i32, f64, to_f64) CONVERT_TEXT(i32, i64, to_i64) CONVERT_TEXT(i64, i32, to_i32)
+      CONVERT_TEXT(i64, f32, to_f32) CONVERT_TEXT(i64, f64, to_f64) CONVERT_TEXT(f32, i32, to_i32)
+      CONVERT_TEXT(f32, i64, to_i64) CONVERT_TEXT(f64, i32, to_i32) CONVERT_TEXT(f64, i64, to_i64);
+  return device::vector_prelude({"f64", "u8", "bf16", "f16", "stream"}, lanes) +
+         device::library_text(functions) + text + narrow_text;
+}
+
+class Vector : public ::testing::TestWithParam<Machine> {
+ protected:
+  // All modules are compiled at once, before the first test.
+  static void SetUpTestSuite() {
+    std::filesystem::path folder = std::filesystem::current_path() / "device_vector_test";
+    std::filesystem::create_directories(folder);
+    std::string command;
+    for (const Machine& machine : machines) {
+      std::string stem = (folder / machine.name).string();
+      std::ofstream(stem + ".cpp") << module_text(machine.lanes);
+      command += "g++ -O1 -std=c++17 -w -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv "
+                 "-fPIC -shared -nostdlib " + std::string(machine.flags) + " -o " + stem + ".so " + stem +
+                 ".cpp & ";
+    }
+    EXPECT_EQ(std::system((command + "wait").c_str()), 0);
+    for (const Machine& machine : machines) {
+      void* handle = dlopen((folder / machine.name).concat(".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+      EXPECT_NE(handle, nullptr) << dlerror();
+      modules()[machine.name] = handle;
+    }
+  }
+
+  static std::map<std::string, void*>& modules() {
+    static std::map<std::string, void*> handles;
+    return handles;
+  }
+
+  void SetUp() override {
+    if (std::string_view(GetParam().name) == "avx2" &&
+        !(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))) {
+      GTEST_SKIP() << "this machine has no AVX2";
+    }
+  }
+
+  template <class F>
+  F* entry(const std::string& name) {
+    void* found = dlsym(modules()[GetParam().name], name.c_str());
+    EXPECT_NE(found, nullptr) << name;
+    return reinterpret_cast<F*>(found);
+  }
+};
+
+// A third any bits, a third values worth trying, a third moderate ones.
+template <class T>
+std::vector<T> inputs(size_t n, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<T> values(n);
+  for (T& v : values) {
+    uint64_t bits = random();
+    if (bits % 3 == 0) {
+      bits = random();
+      std::memcpy(&v, &bits, sizeof(T));
+    } else if constexpr (std::is_integral_v<T>) {
+      constexpr T special[] = {0,
+                               1,
+                               -1,
+                               2,
+                               3,
+                               31,
+                               32,
+                               63,
+                               64,
+                               std::numeric_limits<T>::max(),
+                               std::numeric_limits<T>::min(),
+                               16777217,
+                               -100};
+      v = bits % 3 == 1 ? special[bits / 3 % std::size(special)] : static_cast<T>(bits >> 40) - 100;
+    } else {
+      constexpr T inf = std::numeric_limits<T>::infinity();
+      const T special[] = {0,
+                           -T(0),
+                           1,
+                           -1,
+                           T(0.5),
+                           inf,
+                           -inf,
+                           std::numeric_limits<T>::quiet_NaN(),
+                           std::numeric_limits<T>::denorm_min(),
+                           -std::numeric_limits<T>::min() / 3,
+                           std::numeric_limits<T>::max(),
+                           T(88.7),
+                           T(-104),
+                           T(2147483648.0),
+                           T(65520),
+                           T(1e6),
+                           T(-3e9),
+                           T(0.55),
+                           T(1.5),
+                           T(1e19),
+                           -T(9.2e18),
+                           T(710),
+                           T(-745)};
+      T moderate = static_cast<T>(static_cast<double>(static_cast<int64_t>(random())) * 0x1p-60);
+      v = bits % 3 == 1 ? special[bits / 3 % std::size(special)] : moderate;
+    }
+  }
+  return values;
+}
+
+template <class T>
+bool same_bits(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (a != a && b != b) return true;
+  }
+  return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+template <class To, class From, class F, class G>
+void compare(const std::string& name, F* vector, G scalar) {
+  ASSERT_NE(vector, nullptr);
+  constexpr size_t n = 8192;
+  std::vector<From> a = inputs<From>(n, 1), b = inputs<From>(n, 2);
+  std::vector<To> y(n);
+  vector(a.data(), b.data(), y.data(), n);
+  for (size_t i = 0; i < n; i++) {
+    To want = scalar(a[i], b[i]);
+    ASSERT_TRUE(same_bits(y[i], want))
+        << name << "(" << +a[i] << ", " << +b[i] << ") = " << +y[i] << ", scalar " << +want;
+  }
+}
+
+template <class T, class To = T>
+using Kernel = void(const T*, const T*, To*, long);
+
+TEST_P(Vector, FunctionsHaveTheBitsOfTheScalarBuild) {
+#define COMPARE1(name)                                                   \
+  compare<float, float>(#name, entry<Kernel<float>>("f32_" #name),       \
+                        [](float a, float) { return scalar::name(a); }); \
+  compare<double, double>(#name, entry<Kernel<double>>("f64_" #name),    \
+                          [](double a, double) { return scalar::name(a); });
+#define COMPARE2(name)                                                        \
+  compare<float, float>(#name, entry<Kernel<float>>("f32_" #name),            \
+                        [](float a, float b) { return scalar::name(a, b); }); \
+  compare<double, double>(#name, entry<Kernel<double>>("f64_" #name),         \
+                          [](double a, double b) { return scalar::name(a, b); });
+  INGOT_UNARY(COMPARE1)
+  INGOT_BINARY(COMPARE2)
+}
+
+TEST_P(Vector, PrimitivesHaveTheBitsOfTheScalarBuild) {
+  FLOAT_PRIMITIVES(COMPARE1)
+  FLOAT_PRIMITIVES2(COMPARE2)
+  compare<float, float>("round_bf16", entry<Kernel<float>>("round_bf16_f32"),
+                        [](float a, float) { return scalar::round_bf16(a); });
+  compare<float, float>("round_f16", entry<Kernel<float>>("round_f16_f32"),
+                        [](float a, float) { return scalar::round_f16(a); });
+}
+
+TEST_P(Vector, IntegerFunctionsHaveTheBitsOfTheScalarBuild) {
+#define COMPARE_INTEGER(name)                                         \
+  compare<int, int>(#name, entry<Kernel<int>>("i32_" #name),          \
+                    [](int a, int b) { return scalar::name(a, b); }); \
+  compare<long, long>(#name, entry<Kernel<long>>("i64_" #name),       \
+                      [](long a, long b) { return scalar::name(a, b); });
+  INTEGER_FUNCTIONS(COMPARE_INTEGER)
+}
+
+TEST_P(Vector, ConversionsHaveTheBitsOfTheScalarBuild) {
+#define COMPARE_CONVERSION(From, from, To, to)                                   \
+  compare<To, From>(#from " to " #to, entry<Kernel<From, To>>(#from "_to_" #to), \
+                    [](From a, From) { return scalar::to_##to(a); });
+  COMPARE_CONVERSION(float, f32, double, f64)
+  COMPARE_CONVERSION(float, f32, int, i32)
+  COMPARE_CONVERSION(float, f32, long, i64)
+  COMPARE_CONVERSION(double, f64, float, f32)
+  COMPARE_CONVERSION(double, f64, int, i32)
+  COMPARE_CONVERSION(double, f64, long, i64)
+  COMPARE_CONVERSION(int, i32, float, f32)
+  COMPARE_CONVERSION(int, i32, double, f64)
+  COMPARE_CONVERSION(int, i32, long, i64)
+  COMPARE_CONVERSION(long, i64, float, f32)
+  COMPARE_CONVERSION(long, i64, double, f64)
+  COMPARE_CONVERSION(long, i64, int, i32)
+}
+
+TEST_P(Vector, TailsCopyTheirLanesAndNothingElse) {
+  auto* copy = entry<void(const unsigned char*, unsigned char*, int)>("copy_all");
+  ASSERT_NE(copy, nullptr);
+  constexpr int slot = 16 * 64;
+  const int widths[] = {4, 4, 8, 8, 1, 2, 2, 1};
+  std::vector<unsigned char> from(8 * slot), to(8 * slot), want(8 * slot);
+  for (size_t i = 0; i < from.size(); i++)
+    from[i] = static_cast<unsigned char>((i * 7 + i / 256) % 60);
+  for (int i = 0; i < slot; i++) from[static_cast<size_t>(7 * slot + i)] &= 1;
+  for (int n = 0; n <= GetParam().lanes; n++) {
+    std::fill(to.begin(), to.end(), 0xaa);
+    std::fill(want.begin(), want.end(), 0xaa);
+    for (int s = 0; s < 8; s++) {
+      std::copy_n(from.begin() + s * slot, n * widths[s], want.begin() + s * slot);
+    }
+    copy(from.data(), to.data(), n);
+    EXPECT_EQ(to, want) << n << " lanes";
+  }
+}
+
+TEST_P(Vector, StreamedStoresArrive) {
+  auto* copy = entry<void(const float*, float*)>("copy_streamed");
+  ASSERT_NE(copy, nullptr);
+  alignas(256) float from[64], to[64] = {};
+  for (int i = 0; i < 64; i++) from[i] = static_cast<float>(i) + 0.5f;
+  copy(from, to);
+  EXPECT_EQ(std::memcmp(from, to, static_cast<size_t>(GetParam().lanes) * sizeof(float)), 0);
+}
+
+// Halves combined until one number is left.
+template <class T, class F>
+T fold(std::vector<T> v, F f) {
+  for (size_t half = v.size() / 2; half > 0; half /= 2) {
+    for (size_t i = 0; i < half; i++) v[i] = f(v[i], v[i + half]);
+  }
+  return v[0];
+}
+
+template <class T, class F>
+void check_folds(F* folds, int lanes) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  ASSERT_NE(folds, nullptr);
+  for (uint64_t seed = 0; seed < 200; seed++) {
+    std::vector<T> v = inputs<T>(static_cast<size_t>(lanes), seed);
+    T y[4];
+    folds(v.data(), y);
+    auto plus = [](T a, T b) {
+      if constexpr (std::is_integral_v<T>)
+        return static_cast<T>(Bits(a) + Bits(b));
+      else
+        return a + b;
+    };
+    auto times = [](T a, T b) {
+      if constexpr (std::is_integral_v<T>)
+        return static_cast<T>(Bits(a) * Bits(b));
+      else
+        return a * b;
+    };
+    EXPECT_TRUE(same_bits(y[0], fold(v, plus)));
+    EXPECT_TRUE(same_bits(y[1], fold(v, times)));
+    EXPECT_TRUE(same_bits(y[2], fold(v, [](T a, T b) { return scalar::maximum(a, b); })));
+    EXPECT_TRUE(same_bits(y[3], fold(v, [](T a, T b) { return scalar::minimum(a, b); })));
+  }
+}
+
+TEST_P(Vector, LanesAreFoldedByHalves) {
+  int lanes = GetParam().lanes;
+  check_folds<float>(entry<void(const float*, float*)>("fold_f32"), lanes);
+  check_folds<double>(entry<void(const double*, double*)>("fold_f64"), lanes);
+  check_folds<int>(entry<void(const int*, int*)>("fold_i32"), lanes);
+  check_folds<long>(entry<void(const long*, long*)>("fold_i64"), lanes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, Vector, ::testing::ValuesIn(machines),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace ingot::testing

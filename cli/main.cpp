@@ -6,9 +6,9 @@
 #include <functional>
 #include <new>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <ingot/ingot.h>
+#include <CLI/CLI.hpp>
 
 #include "commands.h"
 #include "session.h"
@@ -87,6 +87,7 @@ void add_special_options(CLI::App& app, const std::string& name, Arguments& argu
 
 void add_table_commands(CLI::App& app, Arguments& arguments, Command& command) {
   CLI::App* const table = app.add_subcommand("ops", "the op table");
+  table->set_version_flag("--version", version_text());
   table->add_flag("--json", arguments.json, "as JSON");
   table->add_flag("--markdown", arguments.markdown, "as docs/ops.md");
   table->add_flag("--header", arguments.header, "as include/ingot/ops.h");
@@ -94,11 +95,13 @@ void add_table_commands(CLI::App& app, Arguments& arguments, Command& command) {
 
   CLI::App* const found =
       app.add_subcommand("devices", "devices found, measured ceilings, known device models");
+  found->set_version_flag("--version", version_text());
   found->add_flag("--json", arguments.json, "as JSON");
   found->add_flag("--no-measure", arguments.no_measure, "do not measure the ceilings");
   found->callback([&command] { command = devices; });
 
   CLI::App* const kernels = app.add_subcommand("cache", "the kernel cache");
+  kernels->set_version_flag("--version", version_text());
   kernels->require_subcommand(1);
   const std::pair<const char*, const char*> actions[] = {
       {"stats", "number and size of its entries"},

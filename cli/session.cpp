@@ -193,8 +193,7 @@ void write_whole_file(const std::string& path, const std::string& text) {
     give_up();
   }
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (std::fclose(file) != 0 || !written ||
-      std::rename(temporary.c_str(), path.c_str()) != 0) {
+  if (std::fclose(file) != 0 || !written || std::rename(temporary.c_str(), path.c_str()) != 0) {
     give_up();
   }
 }

@@ -9,8 +9,8 @@ namespace ingot::cli {
 
 struct Session {
   Program program;
-  Options options;            // with the sizes that were given
-  std::map<std::string, std::string> specs;   // how to make an input that no file gives
+  Options options;                           // with the sizes that were given
+  std::map<std::string, std::string> specs;  // how to make an input that no file gives
   std::map<std::string, Tensor> from_files;
 };
 

@@ -25,7 +25,7 @@ int devices(const Arguments& arguments) {
 }
 
 int cache(const Arguments& arguments) {
-  const CacheSummary summary = arguments.cache_action == "verify" ? cache_verify(arguments.cache)
+  const CacheSummary summary = arguments.cache_action == "verify"  ? cache_verify(arguments.cache)
                                : arguments.cache_action == "clear" ? cache_clear(arguments.cache)
                                                                    : cache_stats(arguments.cache);
   if (arguments.json) {

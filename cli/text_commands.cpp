@@ -92,8 +92,8 @@ int emit(const Arguments& arguments) {
   for (const std::string& path : paths) {
     fmt::print("{}\n", path);
   }
-  for (const Compiled::Source& source : arguments.out.empty() ? sources
-                                                              : std::vector<Compiled::Source>()) {
+  for (const Compiled::Source& source :
+       arguments.out.empty() ? sources : std::vector<Compiled::Source>()) {
     fmt::print("{}\n", source.text.empty() ? source.resources_json : source.text);
   }
   return 0;

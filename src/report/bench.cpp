@@ -229,15 +229,15 @@ ReportJson bench_json(const Executable& separate, const Executable& fused,
   const double kernel = median(first.samples.kernel_us) / median(second.samples.kernel_us);
   const double end_to_end =
       median(first.samples.end_to_end_us) / median(second.samples.end_to_end_us);
-  const double share = results[1]["percent_of_copy"].is_null()
-                           ? 0
-                           : results[1]["percent_of_copy"].get<double>();
+  const double share =
+      results[1]["percent_of_copy"].is_null() ? 0 : results[1]["percent_of_copy"].get<double>();
   Json dims = Json::object();
   for (const std::string& name : size_names(fused.graph())) {
     dims[name] = sizes.at(name);
   }
   return {{"graph", fused.graph().name},
           {"device", settings.device->name},
+          {"numerics", numerics_text(fused.plan().numerics)},
           {"dims", dims},
           {"environment", environment},
           {"repeats", repeats},
@@ -248,17 +248,15 @@ ReportJson bench_json(const Executable& separate, const Executable& fused,
           {"identical", worst.identical},
           {"max_abs_error", worst.max_abs_error},
           {"max_rel_error", worst.max_rel_error},
-          {"verdict",
-           verdict_text(kernel, limiting_resource(fused.plan(), second.samples, *settings.device,
-                                                  sizes, share))}};
+          {"verdict", verdict_text(kernel, limiting_resource(fused.plan(), second.samples,
+                                                             *settings.device, sizes, share))}};
 }
 
 std::string bench_text(const Json& result) {
-  std::string out = fmt::format("{} on {}, {} threads, {} repeats in turns, warm caches\n",
-                                result["graph"].get<std::string>(),
-                                result["device"].get<std::string>(),
-                                result["environment"]["threads"].get<int>(),
-                                result["repeats"].get<int>());
+  std::string out =
+      fmt::format("{} on {}, {} threads, {} repeats in turns, warm caches\n",
+                  result["graph"].get<std::string>(), result["device"].get<std::string>(),
+                  result["environment"]["threads"].get<int>(), result["repeats"].get<int>());
   out += fmt::format("  {:<9} {:>10} {:>10} {:>10}  {:>10}  {:>8} {:>9} {:>8}\n", "", "kernels",
                      "min", "max", "end to end", "launches", "GB/s", "of copy");
   for (const Json& variant : result["results"]) {

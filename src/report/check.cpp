@@ -45,8 +45,8 @@ ProductFacts product_facts(const Graph& graph, const Bindings& sizes) {
   for (const Node& node : graph.nodes) {
     if (op_info(node.op).category == Category::contraction && is_float(node.type.dtype)) {
       facts.any = true;
-      facts.longest_sum = std::max(
-          facts.longest_sum, static_cast<double>(reduced_length(graph, node, sizes)));
+      facts.longest_sum =
+          std::max(facts.longest_sum, static_cast<double>(reduced_length(graph, node, sizes)));
     }
   }
   return facts;
@@ -77,10 +77,14 @@ double finite_error(const Tensor& value, const Tensor& wide) {
 
 double epsilon(DType dtype) {
   switch (dtype) {
-    case DType::f16: return std::ldexp(1, -10);
-    case DType::bf16: return std::ldexp(1, -7);
-    case DType::f64: return std::numeric_limits<double>::epsilon();
-    default: return std::numeric_limits<float>::epsilon();
+    case DType::f16:
+      return std::ldexp(1, -10);
+    case DType::bf16:
+      return std::ldexp(1, -7);
+    case DType::f64:
+      return std::numeric_limits<double>::epsilon();
+    default:
+      return std::numeric_limits<float>::epsilon();
   }
 }
 
@@ -248,14 +252,14 @@ Json run_case(const Graph& source, const std::vector<CheckProgram>& programs,
                     [](const Json& comparison) { return comparison["passed"].get<bool>(); });
     passed = passed && good;
     const Tensor& got = check.got(std::min<size_t>(1, programs.size() - 1));
-    outputs.push_back({{"name", source.output_names[i]},
-                       {"dtype", dtype_name(got.dtype())},
-                       {"shape", got.shape()},
-                       {"passed", good},
-                       {"error_against_float64",
-                        reference.wide.empty() ? Json(nullptr)
-                                               : Json(finite_error(got, reference.wide[i]))},
-                       {"comparisons", check.comparisons}});
+    outputs.push_back(
+        {{"name", source.output_names[i]},
+         {"dtype", dtype_name(got.dtype())},
+         {"shape", got.shape()},
+         {"passed", good},
+         {"error_against_float64",
+          reference.wide.empty() ? Json(nullptr) : Json(finite_error(got, reference.wide[i]))},
+         {"comparisons", check.comparisons}});
   }
   return {{"name", the_case.name},
           {"dims", dims_json(the_case.sizes)},
@@ -270,21 +274,20 @@ void add_failures(const Json& output, std::string& out) {
       continue;
     }
     const Json& first = comparison["first_mismatch"];
-    out += fmt::format("    {}: {} differs from {} in {} elements, by at most {:.3g}\n",
-                       output["name"].get<std::string>(), comparison["program"].get<std::string>(),
-                       comparison["against"].get<std::string>(),
-                       comparison["mismatches"].get<int64_t>(),
-                       comparison["max_abs_error"].is_null()
-                           ? std::numeric_limits<double>::infinity()
-                           : comparison["max_abs_error"].get<double>());
+    out += fmt::format(
+        "    {}: {} differs from {} in {} elements, by at most {:.3g}\n",
+        output["name"].get<std::string>(), comparison["program"].get<std::string>(),
+        comparison["against"].get<std::string>(), comparison["mismatches"].get<int64_t>(),
+        comparison["max_abs_error"].is_null() ? std::numeric_limits<double>::infinity()
+                                              : comparison["max_abs_error"].get<double>());
     if (!comparison["bound"].is_null()) {
       out += fmt::format("      bound {:.3g} + {:.3g} of the value\n",
                          comparison["bound"]["atol"].get<double>(),
                          comparison["bound"]["rtol"].get<double>());
     }
-    out += fmt::format("      first at {}: expected {}, got {}\n",
-                       first["index"].get<std::string>(), first["expected"].get<std::string>(),
-                       first["got"].get<std::string>());
+    out +=
+        fmt::format("      first at {}: expected {}, got {}\n", first["index"].get<std::string>(),
+                    first["expected"].get<std::string>(), first["got"].get<std::string>());
   }
 }
 
@@ -307,11 +310,9 @@ ReportJson check_json(const Graph& source, const std::vector<CheckProgram>& prog
   for (const CheckProgram& program : programs) {
     names.push_back(program.name);
   }
-  const char* const numerics = settings.numerics == Numerics::exact  ? "exact"
-                               : settings.numerics == Numerics::wide ? "wide"
-                                                                     : "fast";
-  return {{"graph", source.name},         {"device", "cpu"},     {"numerics", numerics},
-          {"environment", environment},   {"passed", passed},    {"programs", names},
+  return {{"graph", source.name}, {"device", "cpu"},
+          {"numerics", numerics_text(settings.numerics)}, {"environment", environment},
+          {"passed", passed},     {"programs", names},
           {"cases", results}};
 }
 

@@ -19,8 +19,10 @@ struct FloatLimits {
 
 FloatLimits float_limits(DType dtype) {
   switch (dtype) {
-    case DType::f16: return {std::ldexp(1, -24), std::ldexp(1, -14), 65504};
-    case DType::bf16: return {std::ldexp(1, -133), std::ldexp(1, -126), std::ldexp(255, 120)};
+    case DType::f16:
+      return {std::ldexp(1, -24), std::ldexp(1, -14), 65504};
+    case DType::bf16:
+      return {std::ldexp(1, -133), std::ldexp(1, -126), std::ldexp(255, 120)};
     case DType::f64:
       return {std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::min(),
               std::numeric_limits<double>::max()};
@@ -33,19 +35,46 @@ FloatLimits float_limits(DType dtype) {
 std::vector<double> special_floats(DType dtype) {
   const FloatLimits limits = float_limits(dtype);
   const double inf = std::numeric_limits<double>::infinity();
-  return {std::nan(""),    inf,  -inf, 0.0,  -0.0, limits.smallest, -limits.smallest,
-          limits.normal / 2, limits.normal, 1.0, -1.0, 0.5, 88.8, -104.0, 1e-3,
-          limits.largest, -limits.largest};
+  return {std::nan(""),
+          inf,
+          -inf,
+          0.0,
+          -0.0,
+          limits.smallest,
+          -limits.smallest,
+          limits.normal / 2,
+          limits.normal,
+          1.0,
+          -1.0,
+          0.5,
+          88.8,
+          -104.0,
+          1e-3,
+          limits.largest,
+          -limits.largest};
 }
 
 std::vector<int64_t> special_integers(DType dtype) {
   switch (dtype) {
-    case DType::u8: return {0, 1, 2, 127, 128, 255};
+    case DType::u8:
+      return {0, 1, 2, 127, 128, 255};
     case DType::i32:
-      return {0, 1, -1, 2, 31, 32, std::numeric_limits<int32_t>::min(),
+      return {0,
+              1,
+              -1,
+              2,
+              31,
+              32,
+              std::numeric_limits<int32_t>::min(),
               std::numeric_limits<int32_t>::max()};
     default:
-      return {0, 1, -1, 2, 63, 64, std::numeric_limits<int64_t>::min(),
+      return {0,
+              1,
+              -1,
+              2,
+              63,
+              64,
+              std::numeric_limits<int64_t>::min(),
               std::numeric_limits<int64_t>::max()};
   }
 }
@@ -128,8 +157,7 @@ std::vector<CheckCase> check_cases(const Graph& graph, const std::vector<Tensor>
         {"special values, " + sizes_text(tail), tail, special_inputs(graph, tail), true});
   }
   const Bindings tail = all_named(random_tail);
-  cases.push_back(
-      {"random values, " + sizes_text(tail), tail, random_inputs(graph, tail), false});
+  cases.push_back({"random values, " + sizes_text(tail), tail, random_inputs(graph, tail), false});
   return cases;
 }
 

@@ -39,8 +39,7 @@ double number_at(const Tensor& tensor, int64_t i) {
 
 bool all_bits_equal(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.bytes() == b.bytes() &&
-         (a.bytes() == 0 ||
-          std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())) == 0);
+         (a.bytes() == 0 || std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())) == 0);
 }
 
 }  // namespace
@@ -64,8 +63,8 @@ Comparison compare(const Tensor& expected, const Tensor& got) {
     const double error = difference(want, have);
     result.max_abs_error = std::max(result.max_abs_error, error);
     if (want != 0 && !std::isnan(want)) {
-      result.max_rel_error = std::max(result.max_rel_error,
-                                      std::isinf(want) ? error : error / std::abs(want));
+      result.max_rel_error =
+          std::max(result.max_rel_error, std::isinf(want) ? error : error / std::abs(want));
     }
   }
   return result;

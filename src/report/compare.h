@@ -11,10 +11,10 @@ namespace ingot {
 
 struct Comparison {
   bool identical = true;
-  int64_t mismatches = 0;            // elements of other bits
-  int64_t first_mismatch = -1;       // flat index
-  double max_abs_error = 0;          // inf where one is NaN or an infinity and the other is not
-  double max_rel_error = 0;          // of |expected|, where that is not 0
+  int64_t mismatches = 0;       // elements of other bits
+  int64_t first_mismatch = -1;  // flat index
+  double max_abs_error = 0;     // inf where one is NaN or an infinity and the other is not
+  double max_rel_error = 0;     // of |expected|, where that is not 0
 };
 
 // Same shape; `expected` of the same dtype, or f64 (then `identical` compares values).
@@ -26,6 +26,6 @@ std::optional<int64_t> first_beyond(const Tensor& expected, const Tensor& got, d
                                     double atol);
 
 std::string index_text(const std::vector<int64_t>& shape, int64_t flat);  // "[3, 17]"
-std::string element_text(const Tensor& tensor, int64_t flat);             // with hex bits for floats
+std::string element_text(const Tensor& tensor, int64_t flat);  // with hex bits for floats
 
 }  // namespace ingot

@@ -15,23 +15,22 @@ using Json = ReportJson;
 
 std::string_view kind_text(GroupKind kind) {
   switch (kind) {
-    case GroupKind::elementwise: return "elementwise";
-    case GroupKind::transpose: return "transpose";
-    case GroupKind::gather: return "gather";
-    case GroupKind::row_reduction: return "row_reduction";
-    case GroupKind::column_reduction: return "column_reduction";
-    case GroupKind::normalization: return "normalization";
-    case GroupKind::softmax: return "softmax";
-    case GroupKind::contraction: return "contraction";
-  }
-  return "";
-}
-
-const char* numerics_text(Numerics numerics) {
-  switch (numerics) {
-    case Numerics::exact: return "exact";
-    case Numerics::wide: return "wide";
-    case Numerics::fast: return "fast";
+    case GroupKind::elementwise:
+      return "elementwise";
+    case GroupKind::transpose:
+      return "transpose";
+    case GroupKind::gather:
+      return "gather";
+    case GroupKind::row_reduction:
+      return "row_reduction";
+    case GroupKind::column_reduction:
+      return "column_reduction";
+    case GroupKind::normalization:
+      return "normalization";
+    case GroupKind::softmax:
+      return "softmax";
+    case GroupKind::contraction:
+      return "contraction";
   }
   return "";
 }
@@ -58,10 +57,9 @@ std::vector<std::string> op_names(const Graph& graph, const Group& group) {
 }
 
 bool guards_hold(const Schedule& schedule, const Bindings& sizes) {
-  return std::all_of(schedule.guards.begin(), schedule.guards.end(),
-                     [&](const Schedule::AtLeast& guard) {
-                       return guard.value.evaluate(sizes) >= guard.minimum;
-                     });
+  return std::all_of(
+      schedule.guards.begin(), schedule.guards.end(),
+      [&](const Schedule::AtLeast& guard) { return guard.value.evaluate(sizes) >= guard.minimum; });
 }
 
 size_t chosen_variant(const Group& group, const Bindings& sizes) {
@@ -119,32 +117,33 @@ Json group_json(const ExplainInput& input, size_t position, int64_t saved) {
     measured = us;
     percent = percent_of_copy(bytes, us, input.measured->copy_gbs);
   }
-  return {{"id", group.id},
-          {"name", group.name},
-          {"kind", kind_text(group.kind)},
-          {"ops", op_names(graph, group)},
-          {"inputs", node_names(graph, group.inputs)},
-          {"outputs", node_names(graph, group.outputs)},
-          {"materialized", node_names(graph, group.materialized)},
-          {"recomputed", node_names(graph, group.recomputed)},
-          {"reason", group.reason},
-          {"bytes_read", group.traffic.read.evaluate(input.sizes)},
-          {"bytes_written", group.traffic.written.evaluate(input.sizes)},
-          {"bytes_workspace", group.traffic.workspace.evaluate(input.sizes)},
-          {"bytes_saved", saved},
-          {"flops", group.flops.evaluate(input.sizes)},
-          {"intensity", predicted.intensity},
-          {"bound", predicted.bound},
-          {"schedule", group.schedules.empty() ? Json(nullptr) : Json(group.schedules[variant].name)},
-          {"variants", variants_json(group)},
-          {"batch_invariant", group.batch_invariant},
-          {"resources", input.kernels[position].empty()
-                            ? Json(nullptr)
-                            : resources_json(input.kernels[position][variant], input.device,
-                                             input.sizes)},
-          {"predicted_us", predicted.us},
-          {"measured_us", measured},
-          {"percent_of_ceiling", percent}};
+  return {
+      {"id", group.id},
+      {"name", group.name},
+      {"kind", kind_text(group.kind)},
+      {"ops", op_names(graph, group)},
+      {"inputs", node_names(graph, group.inputs)},
+      {"outputs", node_names(graph, group.outputs)},
+      {"materialized", node_names(graph, group.materialized)},
+      {"recomputed", node_names(graph, group.recomputed)},
+      {"reason", group.reason},
+      {"bytes_read", group.traffic.read.evaluate(input.sizes)},
+      {"bytes_written", group.traffic.written.evaluate(input.sizes)},
+      {"bytes_workspace", group.traffic.workspace.evaluate(input.sizes)},
+      {"bytes_saved", saved},
+      {"flops", group.flops.evaluate(input.sizes)},
+      {"intensity", predicted.intensity},
+      {"bound", predicted.bound},
+      {"schedule", group.schedules.empty() ? Json(nullptr) : Json(group.schedules[variant].name)},
+      {"variants", variants_json(group)},
+      {"batch_invariant", group.batch_invariant},
+      {"resources",
+       input.kernels[position].empty()
+           ? Json(nullptr)
+           : resources_json(input.kernels[position][variant], input.device, input.sizes)},
+      {"predicted_us", predicted.us},
+      {"measured_us", measured},
+      {"percent_of_ceiling", percent}};
 }
 
 Json decision_json(const ExplainInput& input, const Decision& decision) {
@@ -200,6 +199,15 @@ Json totals_json(const ExplainInput& input) {
 }
 
 }  // namespace
+
+std::string_view numerics_text(Numerics numerics) {
+  switch (numerics) {
+    case Numerics::exact: return "exact";
+    case Numerics::wide: return "wide";
+    case Numerics::fast: return "fast";
+  }
+  return "";
+}
 
 ReportJson explain_json(const ExplainInput& input, const ReportJson& environment) {
   Json dims = Json::object();

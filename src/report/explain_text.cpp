@@ -42,20 +42,20 @@ void add_totals(const Json& explained, std::string& out) {
                      totals["kernels_fused"].get<int64_t>());
   const int64_t separate = totals["bytes_separate"].get<int64_t>();
   const int64_t saved = totals["bytes_saved"].get<int64_t>();
-  out += fmt::format("  bytes at device memory: {} -> {}, {} saved ({:.1f} %)\n",
-                     bytes_of(totals["bytes_separate"]), bytes_of(totals["bytes_fused"]),
-                     bytes_text(saved),
-                     separate == 0 ? 0.0 : 100.0 * static_cast<double>(saved) /
-                                               static_cast<double>(separate));
+  out += fmt::format(
+      "  bytes at device memory: {} -> {}, {} saved ({:.1f} %)\n",
+      bytes_of(totals["bytes_separate"]), bytes_of(totals["bytes_fused"]), bytes_text(saved),
+      separate == 0 ? 0.0 : 100.0 * static_cast<double>(saved) / static_cast<double>(separate));
   out += fmt::format("  peak memory: {} -> {}\n", bytes_of(totals["peak_memory_separate"]),
                      bytes_of(totals["peak_memory_fused"]));
   out += fmt::format("  predicted: {} -> {}\n", time_of(totals["predicted_us_separate"]),
                      time_of(totals["predicted_us_fused"]));
   if (!totals["measured_us_fused"].is_null()) {
-    out += fmt::format("  measured:  {} -> {} (kernels only, random data; a copy of the fused bytes "
-                       "runs at {:.1f} GB/s)\n",
-                       time_of(totals["measured_us_separate"]), time_of(totals["measured_us_fused"]),
-                       totals["copy_gbs"].get<double>());
+    out += fmt::format(
+        "  measured:  {} -> {} (kernels only, random data; a copy of the fused bytes "
+        "runs at {:.1f} GB/s)\n",
+        time_of(totals["measured_us_separate"]), time_of(totals["measured_us_fused"]),
+        totals["copy_gbs"].get<double>());
   }
 }
 
@@ -80,14 +80,13 @@ void add_resources(const Json& resources, std::string& out) {
   if (resources["registers"].is_null()) {
     return;
   }
-  out += fmt::format("    {}: {} registers, {} bytes spilled, {} bytes shared, {} threads a block, "
-                     "occupancy {:.0f} % (limited by {})\n",
-                     resources["source"].get<std::string>(), resources["registers"].get<int>(),
-                     resources["spill_store_bytes"].get<int64_t>(),
-                     resources["shared_bytes"].get<int64_t>(),
-                     resources["threads_per_block"].get<int>(),
-                     100 * resources["occupancy"].get<double>(),
-                     resources["occupancy_limit"].get<std::string>());
+  out += fmt::format(
+      "    {}: {} registers, {} bytes spilled, {} bytes shared, {} threads a block, "
+      "occupancy {:.0f} % (limited by {})\n",
+      resources["source"].get<std::string>(), resources["registers"].get<int>(),
+      resources["spill_store_bytes"].get<int64_t>(), resources["shared_bytes"].get<int64_t>(),
+      resources["threads_per_block"].get<int>(), 100 * resources["occupancy"].get<double>(),
+      resources["occupancy_limit"].get<std::string>());
 }
 
 void add_group(const Json& group, std::string& out) {
@@ -137,8 +136,9 @@ void add_decisions(const Json& decisions, std::string& out) {
   }
   for (const Json& decision : decisions) {
     const int64_t saved = decision["bytes_saved"].get<int64_t>();
-    std::string line = fmt::format("  {}  {:<{}}  {}", decision["fused"].get<bool>() ? "yes" : "no ",
-                                   edge(decision), width, decision["reason"].get<std::string>());
+    std::string line =
+        fmt::format("  {}  {:<{}}  {}", decision["fused"].get<bool>() ? "yes" : "no ",
+                    edge(decision), width, decision["reason"].get<std::string>());
     if (saved != 0) {
       line += fmt::format(", saves {}", bytes_text(saved));
     }
@@ -166,11 +166,12 @@ std::string explain_text(const Json& explained) {
   add_decisions(explained["decisions"], out);
   const Json& environment = explained["environment"];
   const Json& compiler = environment["compilers"]["c++"];
-  out += fmt::format("\ningot {} ({}), {}, {} threads, {}, {}\n",
-                     environment["version"].get<std::string>(), environment["git"].get<std::string>(),
-                     environment["device"].get<std::string>(), environment["threads"].get<int>(),
-                     compiler.is_null() ? "no compiler" : compiler.get<std::string>(),
-                     environment["date"].get<std::string>());
+  out +=
+      fmt::format("\ningot {} ({}), {}, {} threads, {}, {}\n",
+                  environment["version"].get<std::string>(), environment["git"].get<std::string>(),
+                  environment["device"].get<std::string>(), environment["threads"].get<int>(),
+                  compiler.is_null() ? "no compiler" : compiler.get<std::string>(),
+                  environment["date"].get<std::string>());
   return out;
 }
 

@@ -69,8 +69,7 @@ std::vector<Tensor> run_allocating(const Executable& executable, const std::vect
   const Graph& graph = executable.graph();
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < output_shapes.size(); ++i) {
-    outputs.push_back(
-        Tensor::uninitialized(graph[graph.outputs[i]].type.dtype, output_shapes[i]));
+    outputs.push_back(Tensor::uninitialized(graph[graph.outputs[i]].type.dtype, output_shapes[i]));
     output_views.push_back(view(outputs.back()));
   }
   executable.run(input_views, output_views, timings);

@@ -15,6 +15,8 @@ namespace ingot {
 using ReportJson = nlohmann::ordered_json;  // keys in the order of interface.md
 using ReportProgress = std::function<void(double done, const std::string& what)>;
 
+std::string_view numerics_text(Numerics numerics);
+
 // Lowered kernels of a plan: one for each schedule of each group.
 using LoweredGroups = std::vector<std::vector<loop::Kernel>>;
 
@@ -25,12 +27,12 @@ struct MeasuredTimes {
 };
 
 struct ExplainInput {
-  const Graph& graph;        // after the passes
+  const Graph& graph;  // after the passes
   const Plan& plan;
-  const Plan& separate;      // the plan with fusion off
+  const Plan& separate;  // the plan with fusion off
   const LoweredGroups& kernels;
   const DeviceModel& device;
-  Bindings sizes;            // of every named dimension
+  Bindings sizes;  // of every named dimension
   std::optional<MeasuredTimes> measured;
 };
 
@@ -50,8 +52,8 @@ struct BenchSettings {
 };
 // Separate against fused, interleaved, medians; the object of `bench --json`, and its text.
 ReportJson bench_json(const Executable& separate, const Executable& fused,
-                          const std::vector<Tensor>& inputs, const BenchSettings& settings,
-                          const ReportJson& environment);
+                      const std::vector<Tensor>& inputs, const BenchSettings& settings,
+                      const ReportJson& environment);
 std::string bench_text(const ReportJson& result);
 // The times alone.
 MeasuredTimes measure_times(const Executable& separate, const Executable& fused,
@@ -69,8 +71,8 @@ struct CheckSettings {
 // `programs` compared with each other and with both evaluators of `source`, the graph as the user
 // wrote it; the first of them is the one that the others have to equal in `exact`.
 ReportJson check_json(const Graph& source, const std::vector<CheckProgram>& programs,
-                          const std::vector<Tensor>& inputs, const CheckSettings& settings,
-                          const ReportJson& environment);
+                      const std::vector<Tensor>& inputs, const CheckSettings& settings,
+                      const ReportJson& environment);
 std::string check_text(const ReportJson& result);
 
 // Values that an integer input takes in random data: [low, high).

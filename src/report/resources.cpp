@@ -71,9 +71,7 @@ struct Visitor {
     lifetimes.use(store.value);
   }
   void operator()(const loop::Product&) const {}
-  void operator()(const std::shared_ptr<loop::Loop>& loop) const {
-    visit(loop->body, lifetimes);
-  }
+  void operator()(const std::shared_ptr<loop::Loop>& loop) const { visit(loop->body, lifetimes); }
 };
 
 void visit(const std::vector<loop::Stmt>& body, Lifetimes& lifetimes) {
@@ -154,9 +152,9 @@ ResourceEstimate estimate_resources(const loop::Kernel& kernel, const DeviceMode
   for (const loop::Scratch& scratch : kernel.scratch) {
     estimate.shared_bytes += scratch.elements.evaluate(sizes) * byte_size(scratch.dtype);
   }
-  estimate.occupancy =
-      occupancy(device, threads_per_block, estimate.registers,
-                static_cast<int>(std::min<int64_t>(estimate.shared_bytes, device.shared_per_block)));
+  estimate.occupancy = occupancy(
+      device, threads_per_block, estimate.registers,
+      static_cast<int>(std::min<int64_t>(estimate.shared_bytes, device.shared_per_block)));
   return estimate;
 }
 

@@ -9,9 +9,9 @@ namespace ingot {
 
 struct ResourceEstimate {
   int threads_per_block;
-  int registers;         // a thread
-  int spilled_registers; // beyond what a thread can have
-  int64_t shared_bytes;  // a block
+  int registers;          // a thread
+  int spilled_registers;  // beyond what a thread can have
+  int64_t shared_bytes;   // a block
   Occupancy occupancy;
 };
 

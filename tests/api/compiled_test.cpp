@@ -1,0 +1,309 @@
+// Compiled programs: run, explain, edited plans and kernels, check.
+#include <gtest/gtest.h>
+#include <ingot/ingot.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <functional>
+
+#include <nlohmann/json.hpp>
+
+namespace ingot {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* bias_gelu_text =
+    "graph bias_gelu(x: bf16[B, 8192], b: bf16[8192]) {\n"
+    "  t = add(x, b)\n  y = gelu(t)\n  return y\n}\n";
+
+Json explained(const std::string& text, const Options& options) {
+  return Json::parse(Program::parse(text).compile(options).explain_json());
+}
+
+Options planned(const std::string& device, Sizes sizes) {
+  Options options;
+  options.device = device;
+  options.sizes = std::move(sizes);
+  options.plan_only = true;
+  return options;
+}
+
+std::string error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input) << error.rendered();
+    return error.rendered();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.shape() == b.shape() &&
+         std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())) == 0;
+}
+
+class OnDevice : public testing::TestWithParam<const char*> {};
+
+TEST_P(OnDevice, CountsTheBytesOfTheInterface) {
+  const Json result = explained(bias_gelu_text, planned(GetParam(), {{"B", 16384}}));
+  const Json& totals = result["totals"];
+  EXPECT_EQ(totals["ops"], 2);
+  EXPECT_EQ(totals["kernels_separate"], 2);
+  EXPECT_EQ(totals["kernels_fused"], 1);
+  EXPECT_EQ(totals["bytes_separate"], 1073758208);
+  EXPECT_EQ(totals["bytes_fused"], 536887296);
+  EXPECT_EQ(totals["bytes_saved"], 536870912);
+  EXPECT_EQ(totals["bytes_saved_net"], 536870912);
+  EXPECT_TRUE(totals["measured_us_fused"].is_null());
+  EXPECT_EQ(result["graph"], "bias_gelu");
+  EXPECT_EQ(result["device"], GetParam());
+  EXPECT_EQ(result["numerics"], "exact");
+  EXPECT_EQ(result["boundary"], "device_memory");
+  EXPECT_EQ(result["dims"], (Json{{"B", 16384}}));
+
+  ASSERT_EQ(result["groups"].size(), 1u);
+  const Json& group = result["groups"][0];
+  EXPECT_EQ(group["id"], 0);
+  EXPECT_EQ(group["name"], "add_gelu");
+  EXPECT_EQ(group["kind"], "elementwise");
+  EXPECT_EQ(group["ops"], (Json{"t", "y"}));
+  EXPECT_EQ(group["inputs"], (Json{"x", "b"}));
+  EXPECT_EQ(group["outputs"], Json::array({"y"}));
+  EXPECT_EQ(group["bytes_read"], 268451840);
+  EXPECT_EQ(group["bytes_written"], 268435456);
+  EXPECT_EQ(group["bytes_saved"], 536870912);
+
+  ASSERT_EQ(result["decisions"].size(), 1u);
+  const Json& decision = result["decisions"][0];
+  EXPECT_EQ(decision["producer"], "t");
+  EXPECT_EQ(decision["consumer"], "y");
+  EXPECT_EQ(decision["kind"], "producer_consumer");
+  EXPECT_EQ(decision["fused"], true);
+  EXPECT_EQ(decision["reason"], "local_dependency");
+  EXPECT_EQ(decision["bytes_saved"], 536870912);
+  EXPECT_EQ(decision["fits_l2"], false);
+}
+
+TEST_P(OnDevice, HasEveryKeyOfTheInterface) {
+  const Json result = explained(bias_gelu_text, planned(GetParam(), {{"B", 16}}));
+  for (const char* key : {"environment", "totals", "groups", "decisions"}) {
+    EXPECT_TRUE(result.contains(key)) << key;
+  }
+  for (const char* key : {"peak_memory_separate", "peak_memory_fused", "predicted_us_separate",
+                          "predicted_us_fused", "measured_us_separate"}) {
+    EXPECT_TRUE(result["totals"].contains(key)) << key;
+  }
+  const Json& group = result["groups"][0];
+  for (const char* key : {"materialized", "recomputed", "bytes_workspace", "flops", "intensity",
+                          "bound", "schedule", "batch_invariant", "resources", "predicted_us",
+                          "measured_us", "percent_of_ceiling"}) {
+    EXPECT_TRUE(group.contains(key)) << key;
+  }
+  const bool gpu = std::string(GetParam()) != "cpu";
+  for (const char* key : {"registers", "spill_store_bytes", "spill_load_bytes", "bytes_spill_upper",
+                          "stack_bytes", "shared_bytes", "threads_per_block", "blocks_per_sm",
+                          "blocks_by", "occupancy", "occupancy_limit"}) {
+    ASSERT_TRUE(group["resources"].contains(key)) << key;
+    EXPECT_EQ(group["resources"][key].is_null(), !gpu) << key;
+  }
+  EXPECT_EQ(group["resources"]["source"], gpu ? "estimate" : "compiler");
+  for (const char* key : {"version", "git", "device", "driver", "compilers", "date", "threads"}) {
+    EXPECT_TRUE(result["environment"].contains(key)) << key;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, OnDevice, testing::Values("cpu", "h200"));
+
+TEST(Explain, TrafficOfAChainFallsAsTwoToTwoK) {
+  for (int length = 1; length <= 6; ++length) {
+    std::string text = "graph chain(x: f32[N, 1024]) {\n  v0 = neg(x)\n";
+    for (int i = 1; i < length; ++i) {
+      text += "  v" + std::to_string(i) + " = exp(v" + std::to_string(i - 1) + ")\n";
+    }
+    text += "  return v" + std::to_string(length - 1) + "\n}\n";
+    const Json totals = explained(text, planned("cpu", {{"N", 512}}))["totals"];
+    const int64_t tensor = 512 * 1024 * 4;
+    EXPECT_EQ(totals["bytes_separate"], 2 * length * tensor);
+    EXPECT_EQ(totals["bytes_fused"], 2 * tensor);
+    EXPECT_EQ(totals["kernels_fused"], 1);
+  }
+}
+
+TEST(Explain, SavingsOfTheEdgesSumToTheTotal) {
+  const Json result = explained(
+      "graph two(x: f32[B, 256], y: f32[B, 256]) {\n  t = mul(x, y)\n  u = exp(t)\n"
+      "  v = add(t, u)\n  s = sum(v, dims=[1])\n  return u, s\n}\n",
+      planned("cpu", {{"B", 4096}}));
+  int64_t saved = 0;
+  for (const Json& decision : result["decisions"]) {
+    saved += decision["bytes_saved"].get<int64_t>();
+  }
+  EXPECT_EQ(saved, result["totals"]["bytes_saved"]) << result.dump(1);
+}
+
+TEST(Explain, SharedValueSaysWhatBothChoicesCost) {
+  const std::string text =
+      "graph two(x: f32[B, 256]) {\n  t = exp(x)\n  y = neg(t)\n  return t, y\n}\n";
+  const Json result = explained(text, planned("cpu", {{"B", 4096}}));
+  ASSERT_EQ(result["groups"].size(), 1u);
+  EXPECT_EQ(result["groups"][0]["outputs"], (Json{"t", "y"}));
+  EXPECT_EQ(result["groups"][0]["materialized"], Json::array({"t"}));
+}
+
+TEST(Explain, TextNamesGroupsReasonsAndBytes) {
+  const std::string text =
+      Program::parse(bias_gelu_text).compile(planned("cpu", {{"B", 16384}})).explain();
+  for (const char* part : {"2 ops, 2 kernels separate -> 1 fused", "1,073,758,208 B (1.07 GB)",
+                           "group 0 add_gelu (elementwise): t, y", "yes  t -> y  local_dependency"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(Compiled, RunsWithTheEvaluatorsBits) {
+  const Program program = Program::parse(bias_gelu_text);
+  const Compiled compiled = program.compile();
+  for (const int64_t rows : {1, 3}) {
+    const std::vector<Tensor> inputs = {program.sample("x", "random", {{"B", rows}}),
+                                        program.sample("b", "random")};
+    EXPECT_TRUE(same_bits(compiled.run(inputs)[0], program.evaluate(inputs)[0]));
+    EXPECT_EQ(compiled.output_shapes(inputs)[0], (std::vector<int64_t>{rows, 8192}));
+  }
+}
+
+TEST(Compiled, RunsOnStridedViews) {
+  const Program program =
+      Program::parse("graph p(x: f32[3, 5]) {\n  y = neg(x)\n  return y\n}\n");
+  Tensor columns(DType::f32, {5, 3}), result(DType::f32, {5, 3});
+  for (int64_t i = 0; i < 15; ++i) {
+    columns.set_f64(i, static_cast<double>(i));
+  }
+  const TensorView from{columns.data(), DType::f32, {3, 5}, {1, 3}};
+  const TensorView to{result.data(), DType::f32, {3, 5}, {1, 3}};
+  program.compile().run({from}, {to});
+  for (int64_t i = 0; i < 15; ++i) {
+    EXPECT_EQ(result.get_f64(i), -static_cast<double>(i));
+  }
+}
+
+TEST(Compiled, OptionsThatAreWrongAreNamed) {
+  const Program program = Program::parse(bias_gelu_text);
+  const auto with = [&](const std::function<void(Options&)>& change) {
+    Options options;
+    change(options);
+    return error_of([&] { program.compile(options); });
+  };
+  EXPECT_NE(with([](Options& o) { o.numerics = "precise"; }).find("one of exact, wide, fast"),
+            std::string::npos);
+  EXPECT_NE(with([](Options& o) { o.fusion = "none"; }).find("one of auto, off, all"),
+            std::string::npos);
+  EXPECT_NE(with([](Options& o) { o.sizes["C"] = 1; }).find("this program has B"),
+            std::string::npos);
+  EXPECT_NE(with([](Options& o) { o.device = "h300"; }).find("h200"), std::string::npos);
+  EXPECT_NE(with([](Options& o) { o.device = "cuda:0"; }).find("no CUDA device"),
+            std::string::npos);
+  EXPECT_NE(with([](Options& o) { o.threads = -1; }).find("threads"), std::string::npos);
+}
+
+TEST(Compiled, NothingRunsOnADeviceModel) {
+  const Program program = Program::parse(bias_gelu_text);
+  Options options;
+  options.device = "h200";
+  const Compiled compiled = program.compile(options);
+  EXPECT_FALSE(compiled.lower_text().empty());
+  const std::vector<Tensor> inputs = {program.sample("x", "zeros"), program.sample("b", "zeros")};
+  EXPECT_NE(error_of([&] { compiled.run(inputs); }).find("is a model"), std::string::npos);
+}
+
+std::string write_file(const std::string& name, const std::string& text) {
+  const std::string path = testing::TempDir() + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(Compiled, TakesItsOwnPlanBack) {
+  const Program program = Program::parse(bias_gelu_text);
+  const std::string plan = program.compile().plan_text();
+  Options options;
+  options.plan_file = write_file("plan.txt", plan);
+  const Compiled compiled = program.compile(options);
+  EXPECT_EQ(compiled.plan_text(), plan);
+}
+
+TEST(Compiled, UnknownKernelNameListsTheKernels) {
+  const Program program = Program::parse(bias_gelu_text);
+  const std::string known = program.compile().sources().at(0).name;
+  Options options;
+  options.kernel_files["nothing"] = "nothing.cpp";
+  const std::string text = error_of([&] { program.compile(options); });
+  EXPECT_NE(text.find(known), std::string::npos) << text;
+}
+
+TEST(Compiled, EditedKernelIsTheOneThatRunsAndCheckFindsItsFault) {
+  const Program program =
+      Program::parse("graph p(x: f32[N, 100]) {\n  y = add(x, 1.0)\n  return y\n}\n");
+  Options options;
+  for (const Compiled::Source& source : program.compile().sources()) {
+    std::string text = source.text;
+    const size_t at = text.rfind(" + ");  // the fused expression stands last
+    ASSERT_NE(at, std::string::npos) << text;
+    // A fault in the arithmetic itself, whatever the text looks like around it.
+    for (size_t plus = text.find("1.0f"); plus != std::string::npos;
+         plus = text.find("1.0f", plus + 4)) {
+      text.replace(plus, 4, "2.0f");
+    }
+    options.kernel_files[source.name] = write_file(source.name + ".cpp", text);
+  }
+  const Compiled edited = program.compile(options);
+  Tensor x(DType::f32, {1, 100});
+  EXPECT_EQ(edited.run({x})[0].get_f64(0), 2);
+  const CheckResult result = edited.check({x});
+  EXPECT_FALSE(result.passed);
+  EXPECT_NE(result.report_text.find("edited differs from off"), std::string::npos)
+      << result.report_text;
+}
+
+TEST(Compiled, CheckPassesOnTheExample) {
+  const Program program = Program::parse("graph p(x: f32[N, 10], m: bool[N, 10]) {\n"
+                                         "  z = select(m, x, -inf)\n  y = softmax(z)\n  return y\n}\n");
+  const std::vector<Tensor> inputs = {program.sample("x", "random", {{"N", 5}}),
+                                      program.sample("m", "random", {{"N", 5}})};
+  const CheckResult result = program.compile().check(inputs);
+  EXPECT_TRUE(result.passed) << result.report_text;
+  const Json report = Json::parse(result.report_json);
+  EXPECT_EQ(report["passed"], true);
+  EXPECT_EQ(report["cases"].size(), 8u);
+}
+
+TEST(Compiled, BenchGivesTheKeysOfTheInterface) {
+  const Program program = Program::parse(bias_gelu_text);
+  const Sizes sizes = {{"B", 16}};
+  const std::vector<Tensor> inputs = {program.sample("x", "random", sizes),
+                                      program.sample("b", "random")};
+  BenchOptions options;
+  options.repeats = 7;
+  const std::string json = program.compile().bench_json(inputs, options);
+  const Json result = Json::parse(json);
+  for (const char* key : {"device", "environment", "ceilings", "results", "speedup", "identical",
+                          "max_abs_error", "max_rel_error", "verdict"}) {
+    EXPECT_TRUE(result.contains(key)) << key;
+  }
+  EXPECT_EQ(result["numerics"], "exact");
+  EXPECT_EQ(result["identical"], true);
+  ASSERT_EQ(result["results"].size(), 2u);
+  EXPECT_EQ(result["results"][0]["variant"], "separate");
+  EXPECT_EQ(result["results"][0]["launches"], 2);
+  EXPECT_EQ(result["results"][1]["launches"], 1);
+  for (const Json& variant : result["results"]) {
+    EXPECT_LE(variant["kernel_us"]["min"], variant["kernel_us"]["median"]);
+    EXPECT_LE(variant["kernel_us"]["median"], variant["kernel_us"]["max"]);
+    EXPECT_GT(variant["gbs"], 0);
+  }
+  EXPECT_NE(Compiled::bench_text(json).find("equal bit for bit"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ingot

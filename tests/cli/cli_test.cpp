@@ -1,0 +1,295 @@
+// The program as a user calls it: exit codes, streams, files.
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <ingot/ingot.h>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+struct Result {
+  int code;
+  std::string out, err;
+};
+
+// A folder of its own for each test.
+class Cli : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::temp_directory_path() /
+              ("ingot_cli_" + std::string(info->name()) + "_" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+    write("bias_gelu.ingot",
+          "graph bias_gelu(x: bf16[B, 64], b: bf16[64]) {\n  t = add(x, b)\n  y = gelu(t)\n"
+          "  return y\n}\n");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path path(const std::string& name) const { return folder_ / name; }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+  }
+  // Runs in the test's folder. `before`: assignments of environment variables.
+  Result run(const std::string& arguments, const std::string& before = "") const {
+    const std::string command = "cd '" + folder_.string() + "' && " + before + " '" + INGOT_CLI +
+                                "' " + arguments + " >out.txt 2>err.txt";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(path("out.txt")),
+            read(path("err.txt"))};
+  }
+  // stdout is one JSON object.
+  Json json(const std::string& arguments) const {
+    const Result result = run(arguments + " --json");
+    EXPECT_EQ(result.code, 0) << result.err;
+    Json parsed = Json::parse(result.out, nullptr, false);
+    EXPECT_TRUE(parsed.is_object()) << result.out;
+    return parsed;
+  }
+  void expect_error(const std::string& arguments, int code, const std::string& part) const {
+    const Result result = run(arguments);
+    EXPECT_EQ(result.code, code) << arguments << "\n" << result.err;
+    EXPECT_NE(result.err.find(part), std::string::npos) << arguments << "\n" << result.err;
+    EXPECT_EQ(result.out, "") << arguments;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Cli, HelpAndVersionWorkEverywhere) {
+  for (const char* command : {"", "explain", "run", "check", "bench", "emit", "print", "plan",
+                              "lower", "ops", "devices", "cache"}) {
+    const Result result = run(std::string(command) + " --help");
+    EXPECT_EQ(result.code, 0) << command;
+    EXPECT_FALSE(result.out.empty()) << command;
+  }
+  for (const char* command : {"", "explain", "run", "ops", "devices", "cache"}) {
+    const Result result = run(std::string(command) + " --version");
+    EXPECT_EQ(result.code, 0) << command;
+    EXPECT_EQ(result.out.rfind("ingot ", 0), 0u) << command << result.out;
+  }
+}
+
+TEST_F(Cli, WrongCallsAreTwo) {
+  expect_error("", 2, "subcommand");
+  expect_error("frobnicate", 2, "frobnicate");
+  expect_error("run", 2, "FILE");
+  expect_error("run bias_gelu.ingot --colour", 2, "--colour");
+  expect_error("run missing.ingot", 2, "missing.ingot");
+  expect_error("run bias_gelu.ingot --dim B", 2, "NAME=VALUE");
+  expect_error("run bias_gelu.ingot --dim C=3", 2, "this program has B");
+  expect_error("run bias_gelu.ingot --dim B=-3", 2, "no size");
+  expect_error("run bias_gelu.ingot --dim 'x[1]=3'", 2, "x[1]: expected 64, got 3");
+  expect_error("run bias_gelu.ingot --dim B=2 --dim 'x[0]=3'", 2, "given as 2 and as 3");
+  expect_error("run bias_gelu.ingot --input z=zeros", 2, "this program has x, b");
+  expect_error("run bias_gelu.ingot --input x=twos", 2, "'twos' is not known");
+  expect_error("run bias_gelu.ingot --device h300", 2, "h200");
+  expect_error("run bias_gelu.ingot --device cuda", 2, "no CUDA device");
+  expect_error("run bias_gelu.ingot --numerics precise", 2, "exact, wide, fast");
+}
+
+TEST_F(Cli, UnknownOpInTextIsTwoWithACaret) {
+  write("bad.ingot", "graph g(x: f32[4]) {\n  y = sofmax(x)\n  return y\n}\n");
+  const Result result = run("print bad.ingot");
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.err.find("bad.ingot:2:"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("softmax"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("^"), std::string::npos) << result.err;
+}
+
+TEST_F(Cli, DamagedOnnxFileIsTwo) {
+  write("bad.onnx", std::string("\x08\x07\x12\xff\xff garbage", 14));
+  expect_error("run bad.onnx", 2, "bad.onnx");
+  write("empty.onnx", "");
+  expect_error("run empty.onnx", 2, "empty.onnx");
+}
+
+TEST_F(Cli, PrintParsesBack) {
+  const Result first = run("print bias_gelu.ingot");
+  ASSERT_EQ(first.code, 0) << first.err;
+  write("again.ingot", first.out);
+  EXPECT_EQ(run("print again.ingot").out, first.out);
+  EXPECT_EQ(json("print bias_gelu.ingot")["text"], first.out);
+}
+
+TEST_F(Cli, PlanAndLowerNeedNoCompiler) {
+  for (const char* command : {"plan", "lower", "explain", "emit"}) {
+    const Result result =
+        run(std::string(command) + " bias_gelu.ingot --dim B=4", "CXX=/nonexistent PATH=/nonexistent");
+    EXPECT_EQ(result.code, 0) << command << result.err;
+    EXPECT_NE(result.out.find("add_gelu"), std::string::npos) << result.out;
+  }
+}
+
+TEST_F(Cli, MissingCompilerIsTwo) {
+  const Result result = run("run bias_gelu.ingot --cache fresh", "CXX=/nonexistent/cxx");
+  EXPECT_EQ(result.code, 2) << result.err;
+  EXPECT_NE(result.err.find("/nonexistent/cxx"), std::string::npos) << result.err;
+}
+
+TEST_F(Cli, UnwritableCacheIsTwo) {
+  write("file", "no folder");
+  const Result result = run("run bias_gelu.ingot --cache file/cache");
+  EXPECT_EQ(result.code, 2) << result.err;
+  EXPECT_NE(result.err.find("file/cache"), std::string::npos) << result.err;
+}
+
+TEST_F(Cli, MissingSizesAreOneWithANote) {
+  const Result result = run("run bias_gelu.ingot");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("note: dimension B is not given: 1"), std::string::npos) << result.err;
+  EXPECT_NE(result.out.find("y: bf16[1, 64]"), std::string::npos) << result.out;
+}
+
+TEST_F(Cli, RunWritesOutputsThatReadBack) {
+  ASSERT_EQ(run("run bias_gelu.ingot --dim B=3 --input x=random:7 --out new/results").code, 0);
+  const ingot::Tensor y = ingot::read_npy(path("new/results/y.npy"));
+  EXPECT_EQ(y.dtype(), ingot::DType::f32);
+  EXPECT_EQ(y.shape(), (std::vector<int64_t>{3, 64}));
+  int files = 0;
+  for ([[maybe_unused]] const auto& entry : fs::directory_iterator(path("new/results"))) {
+    ++files;
+  }
+  EXPECT_EQ(files, 1);
+}
+
+TEST_F(Cli, RunReadsInputsAndTheirSizes) {
+  ingot::Tensor x(ingot::DType::f32, {5, 64});
+  ingot::write_npy(path("x.npy"), x);
+  const Json result = json("run bias_gelu.ingot --input x=x.npy --input b=ones");
+  EXPECT_EQ(result["dims"], (Json{{"B", 5}}));
+  EXPECT_EQ(result["outputs"][0]["shape"], (Json{5, 64}));
+  EXPECT_EQ(result["outputs"][0]["min"], result["outputs"][0]["max"]);
+  EXPECT_TRUE(result.contains("environment"));
+}
+
+TEST_F(Cli, InputOfAnotherDtypeIsTwo) {
+  ingot::write_npy(path("x.npy"), ingot::Tensor(ingot::DType::i64, {5, 64}));
+  expect_error("run bias_gelu.ingot --input x=x.npy", 2, "expected bf16, x.npy has i64");
+}
+
+TEST_F(Cli, UnwritableOutputLeavesNothing) {
+  write("file", "no folder");
+  const Result result = run("run bias_gelu.ingot --dim B=3 --out file/results");
+  EXPECT_EQ(result.code, 2) << result.err;
+  EXPECT_NE(result.err.find("file/results"), std::string::npos) << result.err;
+  EXPECT_EQ(read(path("file")), "no folder");
+}
+
+TEST_F(Cli, OutputNamesAreMadeSafe) {
+  write("odd.ingot", "graph g(x: f32[4]) {\n  y = neg(x)\n  return `a/../b c`=y\n}\n");
+  ASSERT_EQ(run("run odd.ingot --out results").code, 0);
+  EXPECT_TRUE(fs::exists(path("results/a_.._b_c.npy")));
+}
+
+TEST_F(Cli, ExplainJsonHasTheBytes) {
+  const Json result = json("explain bias_gelu.ingot --dim B=1024 --device h200");
+  EXPECT_EQ(result["totals"]["bytes_fused"], 2 * 1024 * 64 * 2 + 64 * 2);
+  EXPECT_EQ(result["device"], "h200");
+}
+
+TEST_F(Cli, CheckPasses) {
+  const Result result = run("check bias_gelu.ingot --dim B=3");
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_NE(result.out.find("passed"), std::string::npos);
+}
+
+TEST_F(Cli, CheckOfAFaultyKernelIsOneAndShowsWhere) {
+  write("add.ingot", "graph g(x: f32[N, 40]) {\n  y = add(x, 1.0)\n  return y\n}\n");
+  ASSERT_EQ(run("emit add.ingot --out sources").code, 0);
+  std::string kernels;
+  for (const auto& entry : fs::directory_iterator(path("sources"))) {
+    if (entry.path().extension() != ".cpp") {
+      continue;
+    }
+    std::string text = read(entry.path());
+    for (size_t at = text.find("1.0f"); at != std::string::npos; at = text.find("1.0f", at + 4)) {
+      text.replace(at, 4, "2.0f");
+    }
+    std::ofstream(entry.path()) << text;
+    kernels += " --kernel " + entry.path().stem().string() + "=" + entry.path().string();
+  }
+  ASSERT_NE(kernels, "");
+  const Result result = run("check add.ingot --dim N=3" + kernels);
+  EXPECT_EQ(result.code, 1) << result.out << result.err;
+  EXPECT_NE(result.out.find("first at [0, 0]"), std::string::npos) << result.out;
+  // A bound that is wide enough lets it pass.
+  EXPECT_EQ(run("check add.ingot --dim N=3 --atol 1.5 --rtol 1" + kernels).code, 0);
+}
+
+TEST_F(Cli, UnknownKernelIsTwoAndListsThem) {
+  expect_error("run bias_gelu.ingot --dim B=1 --kernel nothing=bias_gelu.ingot", 2, "add_gelu");
+}
+
+TEST_F(Cli, EditedPlanIsUsed) {
+  const Result plan = run("plan bias_gelu.ingot --fusion off");
+  ASSERT_EQ(plan.code, 0) << plan.err;
+  write("plan.txt", plan.out);
+  const Json result = json("explain bias_gelu.ingot --dim B=4 --plan plan.txt");
+  EXPECT_EQ(result["totals"]["kernels_fused"], 2);
+  write("plan.txt", "nonsense");
+  expect_error("run bias_gelu.ingot --dim B=4 --plan plan.txt", 2, "plan.txt:1:1");
+}
+
+TEST_F(Cli, EmitWritesSourcesAndResources) {
+  const Result result = run("emit bias_gelu.ingot --out sources");
+  ASSERT_EQ(result.code, 0) << result.err;
+  int sources = 0;
+  for (const auto& entry : fs::directory_iterator(path("sources"))) {
+    const std::string text = read(entry.path());
+    if (entry.path().extension() == ".cpp") {
+      ++sources;
+      EXPECT_NE(text.find("extern \"C\""), std::string::npos);
+    } else {
+      EXPECT_TRUE(Json::accept(text)) << entry.path();
+    }
+  }
+  EXPECT_GE(sources, 1);
+}
+
+TEST_F(Cli, TablesAreJsonToo) {
+  EXPECT_GT(json("ops")["ops"].size(), 60u);
+  const Json devices = json("devices --no-measure");
+  EXPECT_EQ(devices["found"][0]["name"], "cpu");
+  EXPECT_GE(devices["models"].size(), 2u);
+  EXPECT_NE(run("ops --markdown").out.find("# Ops"), std::string::npos);
+}
+
+TEST_F(Cli, CacheCountsVerifiesAndClears) {
+  ASSERT_EQ(run("run bias_gelu.ingot --dim B=1 --cache kernels").code, 0);
+  EXPECT_GE(json("cache stats --cache kernels")["entries"], 1);
+  EXPECT_EQ(json("cache verify --cache kernels")["damaged"], 0);
+  EXPECT_GE(json("cache clear --cache kernels")["entries"], 1);
+  EXPECT_EQ(json("cache stats --cache kernels")["entries"], 0);
+}
+
+TEST_F(Cli, BenchJsonIsOneObject) {
+  const Json result = json("bench bias_gelu.ingot --dim B=16 --repeats 7");
+  EXPECT_EQ(result["identical"], true);
+  EXPECT_EQ(result["repeats"], 7);
+}
+
+TEST_F(Cli, VerboseSaysWhatWasCompiled) {
+  const Result result = run("run bias_gelu.ingot --dim B=1 -v");
+  EXPECT_NE(result.err.find("kernels in"), std::string::npos) << result.err;
+}
+
+}  // namespace

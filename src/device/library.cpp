@@ -40,8 +40,9 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// A library file is a sequence of declarations: a line that starts with INLINE, SLOW or TABLE up to a
-// line that ends it, with the comment lines above. Comments parted by an empty line belong to none.
+// A library file is a sequence of declarations: a line that starts with INLINE, SLOW or TABLE up to
+// a line that ends it, with the comment lines above. Comments parted by an empty line belong to
+// none.
 void cut(std::string_view text, std::vector<Function>& functions) {
   std::string block;
   size_t head = std::string::npos;  // of the declaration in the block
@@ -54,8 +55,9 @@ void cut(std::string_view text, std::vector<Function>& functions) {
       head = block.size();
     }
     block += line;
-    bool closed = line == "}\n" || line == "};\n" || (head + line.size() == block.size() &&
-                                                      (line.ends_with("}\n") || line.ends_with(";\n")));
+    bool closed =
+        line == "}\n" || line == "};\n" ||
+        (head + line.size() == block.size() && (line.ends_with("}\n") || line.ends_with(";\n")));
     if (head == std::string::npos || !closed) continue;
     Function f;
     f.words = words_of(std::string_view(block).substr(head));

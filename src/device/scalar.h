@@ -153,7 +153,8 @@ inline F32 round_f16(F32 a) { return f16_to_f32(f32_to_f16(a)); }
 #define INLINE inline
 #define SLOW inline
 #define TABLE inline constexpr
-// clang-format off: f32 calls f64
+// in this order, because f32 calls f64:
+// clang-format off
 #include "device/elementary_f64.inc"
 #include "device/trigonometric_f64.inc"
 #include "device/elementary_f32.inc"

@@ -119,11 +119,15 @@ std::string module_text(int lanes) {
   FLOAT_PRIMITIVES(ADD_UNARY)
   FLOAT_PRIMITIVES2(ADD_BINARY)
   INTEGER_FUNCTIONS(ADD_INTEGER)
-  text += "typedef float TYPE_f32; typedef double TYPE_f64; typedef int TYPE_i32; typedef long TYPE_i64;\n";
-  text += CONVERT_TEXT(f32, f64, to_f64) CONVERT_TEXT(f64, f32, to_f32) CONVERT_TEXT(i32, f32, to_f32)
-      CONVERT_TEXT(i32, f64, to_f64) CONVERT_TEXT(i32, i64, to_i64) CONVERT_TEXT(i64, i32, to_i32)
-      CONVERT_TEXT(i64, f32, to_f32) CONVERT_TEXT(i64, f64, to_f64) CONVERT_TEXT(f32, i32, to_i32)
-      CONVERT_TEXT(f32, i64, to_i64) CONVERT_TEXT(f64, i32, to_i32) CONVERT_TEXT(f64, i64, to_i64);
+  text +=
+      "typedef float TYPE_f32; typedef double TYPE_f64; typedef int TYPE_i32; typedef long "
+      "TYPE_i64;\n";
+  text += CONVERT_TEXT(f32, f64, to_f64) CONVERT_TEXT(f64, f32, to_f32)
+      CONVERT_TEXT(i32, f32, to_f32) CONVERT_TEXT(i32, f64, to_f64) CONVERT_TEXT(i32, i64, to_i64)
+          CONVERT_TEXT(i64, i32, to_i32) CONVERT_TEXT(i64, f32, to_f32)
+              CONVERT_TEXT(i64, f64, to_f64) CONVERT_TEXT(f32, i32, to_i32)
+                  CONVERT_TEXT(f32, i64, to_i64) CONVERT_TEXT(f64, i32, to_i32)
+                      CONVERT_TEXT(f64, i64, to_i64);
   return device::vector_prelude({"f64", "u8", "bf16", "f16", "stream"}, lanes) +
          device::library_text(functions) + text + narrow_text;
 }
@@ -138,9 +142,10 @@ class Vector : public ::testing::TestWithParam<Machine> {
     for (const Machine& machine : machines) {
       std::string stem = (folder / machine.name).string();
       std::ofstream(stem + ".cpp") << module_text(machine.lanes);
-      command += "g++ -O1 -std=c++17 -w -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv "
-                 "-fPIC -shared -nostdlib " + std::string(machine.flags) + " -o " + stem + ".so " + stem +
-                 ".cpp & ";
+      command +=
+          "g++ -O1 -std=c++17 -w -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv "
+          "-fPIC -shared -nostdlib " +
+          std::string(machine.flags) + " -o " + stem + ".so " + stem + ".cpp & ";
     }
     EXPECT_EQ(std::system((command + "wait").c_str()), 0);
     for (const Machine& machine : machines) {

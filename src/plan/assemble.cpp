@@ -136,7 +136,9 @@ class Assembly {
       sums += op == Op::sum ? 1 : 0;
       maxima += op == Op::max ? 1 : 0;
     }
-    if (analysis.levels == 0) {
+    bool any_reduced = std::any_of(analysis.domain.vars.begin(), analysis.domain.vars.end(),
+                                   [](const DomainVar& var) { return var.reduced; });
+    if (!any_reduced) {
       if (gathers) return GroupKind::gather;
       return transposes(analysis) ? GroupKind::transpose : GroupKind::elementwise;
     }

@@ -61,7 +61,8 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
     plain.block_rows = block_rows(graph, group.contraction);
     return {plain};
   }
-  bool reduces = analysis.levels > 0;
+  bool reduces = std::any_of(group.domain.vars.begin(), group.domain.vars.end(),
+                             [](const DomainVar& var) { return var.reduced; });
   bool columns = reduces && !group.domain.trailing_reduced;
   plain.name = columns ? "columns" : group.domain.vars.size() > 1 || reduces ? "rows" : "flat";
   bool full = false;

@@ -81,8 +81,11 @@ Json environment_of(const Options& options) {
 std::string environment_json(const Options& options) { return environment_of(options).dump(2); }
 
 std::string devices_json(bool measure) {
-  Json found = {{"name", "cpu"}, {"description", cpu_description()}, {"cores", available_cores()},
-                {"copy_gbs", nullptr}, {"copy_gbs_one_thread", nullptr}};
+  Json found = {{"name", "cpu"},
+                {"description", cpu_description()},
+                {"cores", available_cores()},
+                {"copy_gbs", nullptr},
+                {"copy_gbs_one_thread", nullptr}};
   if (measure) {
     found["copy_gbs"] = measure_copy_gbs(ceiling_bytes, available_cores());
     found["copy_gbs_one_thread"] = measure_copy_gbs(ceiling_bytes, 1);
@@ -91,23 +94,24 @@ std::string devices_json(bool measure) {
   for (const DeviceModel& model : device_models()) {
     models.push_back(model_json(model));
   }
-  return Json{{"environment", environment_of({})}, {"found", Json::array({found})},
-              {"models", models}}
+  return Json{
+      {"environment", environment_of({})}, {"found", Json::array({found})}, {"models", models}}
       .dump(2);
 }
 
 std::string devices_text(bool measure) {
-  std::string text = fmt::format("found\n  cpu        {} cores, {}\n", available_cores(),
-                                 cpu_description());
+  std::string text =
+      fmt::format("found\n  cpu        {} cores, {}\n", available_cores(), cpu_description());
   if (measure) {
-    text += fmt::format("             copy of 256 MiB (read + written): {:.1f} GB/s on one thread, "
-                        "{:.1f} GB/s on {}\n",
-                        measure_copy_gbs(ceiling_bytes, 1),
-                        measure_copy_gbs(ceiling_bytes, available_cores()), available_cores());
+    text += fmt::format(
+        "             copy of 256 MiB (read + written): {:.1f} GB/s on one thread, "
+        "{:.1f} GB/s on {}\n",
+        measure_copy_gbs(ceiling_bytes, 1), measure_copy_gbs(ceiling_bytes, available_cores()),
+        available_cores());
   }
   text += "models (explain, plan, print and lower accept each)\n";
-  text += fmt::format("  {:<10} {:>5} {:>10} {:>12} {:>13} {:>9}  {}\n", "name", "units", "copy GB/s",
-                      "f32 GFLOP/s", "product GFLOP", "launch us", "numbers from");
+  text += fmt::format("  {:<10} {:>5} {:>10} {:>12} {:>13} {:>9}  {}\n", "name", "units",
+                      "copy GB/s", "f32 GFLOP/s", "product GFLOP", "launch us", "numbers from");
   for (const DeviceModel& model : device_models()) {
     text += fmt::format("  {:<10} {:>5} {:>10.0f} {:>12.0f} {:>13.0f} {:>9.1f}  {}\n", model.name,
                         model.multiprocessors, model.copy_gbs, model.f32_gflops,

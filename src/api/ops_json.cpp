@@ -11,24 +11,36 @@ namespace {
 
 std::string_view category_text(Category category) {
   switch (category) {
-    case Category::elementwise: return "elementwise";
-    case Category::reduction: return "reduction";
-    case Category::movement: return "movement";
-    case Category::contraction: return "contraction";
-    case Category::creation: return "creation";
-    case Category::composite: return "composite";
+    case Category::elementwise:
+      return "elementwise";
+    case Category::reduction:
+      return "reduction";
+    case Category::movement:
+      return "movement";
+    case Category::contraction:
+      return "contraction";
+    case Category::creation:
+      return "creation";
+    case Category::composite:
+      return "composite";
   }
   return "";
 }
 
 std::string_view dtypes_text(DTypeSet set) {
   switch (set) {
-    case DTypeSet::any: return "any";
-    case DTypeSet::number: return "number";
-    case DTypeSet::floating: return "float";
-    case DTypeSet::integer: return "integer";
-    case DTypeSet::boolean: return "bool";
-    case DTypeSet::integer_or_boolean: return "integer or bool";
+    case DTypeSet::any:
+      return "any";
+    case DTypeSet::number:
+      return "number";
+    case DTypeSet::floating:
+      return "float";
+    case DTypeSet::integer:
+      return "integer";
+    case DTypeSet::boolean:
+      return "bool";
+    case DTypeSet::integer_or_boolean:
+      return "integer or bool";
   }
   return "";
 }
@@ -42,18 +54,19 @@ std::string ops_json() {
     Json attributes = Json::array();
     for (const AttrInfo& attr : info.attrs) {
       const bool required = attr.default_text.empty();
-      attributes.push_back({{"name", attr.name},
-                            {"default", required ? Json(nullptr) : Json(attr.default_text)}});
+      attributes.push_back(
+          {{"name", attr.name}, {"default", required ? Json(nullptr) : Json(attr.default_text)}});
     }
-    ops.push_back({{"name", info.name},
-                   {"category", category_text(info.category)},
-                   {"min_operands", info.min_operands},
-                   {"max_operands", info.max_operands < 0 ? Json(nullptr) : Json(info.max_operands)},
-                   {"dtypes", dtypes_text(info.operands)},
-                   {"flops", info.flops},
-                   {"attributes", attributes},
-                   {"onnx", info.onnx},
-                   {"doc", info.doc}});
+    ops.push_back(
+        {{"name", info.name},
+         {"category", category_text(info.category)},
+         {"min_operands", info.min_operands},
+         {"max_operands", info.max_operands < 0 ? Json(nullptr) : Json(info.max_operands)},
+         {"dtypes", dtypes_text(info.operands)},
+         {"flops", info.flops},
+         {"attributes", attributes},
+         {"onnx", info.onnx},
+         {"doc", info.doc}});
   }
   return Json{{"ops", ops}}.dump(2);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "base/text.h"
 #include "emit/emit.h"
@@ -26,26 +27,50 @@ const KernelSource& source_at(const Pipeline& pipeline, const KernelPlace& place
   return pipeline.sources[place.group][place.variant];
 }
 
+// "rows, streaming" → "rows_streaming"
+std::string as_suffix(const std::string& schedule) {
+  std::string suffix;
+  for (const char c : schedule) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (letter || (!suffix.empty() && suffix.back() != '_')) {
+      suffix += letter ? c : '_';
+    }
+  }
+  return suffix;
+}
+
+// A kernel carries its group's name, and its schedule's where there are several.
+std::string kernel_name(const loop::Kernel& kernel, const Group& group, const Schedule& schedule,
+                        std::set<std::string>& taken) {
+  const std::string stem =
+      group.schedules.size() == 1 ? kernel.name : kernel.name + "_" + as_suffix(schedule.name);
+  std::string name = stem;
+  for (int number = 2; !taken.insert(name).second; ++number) {
+    name = fmt::format("{}_{}", stem, number);
+  }
+  return name;
+}
+
 void lower_groups(const Graph& graph, Pipeline& pipeline) {
+  std::set<std::string> taken;
   for (const Group& group : pipeline.plan.groups) {
     std::vector<loop::Kernel>& kernels = pipeline.loops.emplace_back();
     for (const Schedule& schedule : group.schedules) {
       kernels.push_back(lower(graph, pipeline.plan, group, schedule));
+      kernels.back().name = kernel_name(kernels.back(), group, schedule, taken);
       loop::verify(kernels.back(), "lower");
     }
   }
 }
 
-// One place for each name: kernels of the same name are the same kernel.
 std::map<std::string, KernelPlace> emit_kernels(Pipeline& pipeline) {
   std::map<std::string, KernelPlace> places;
   for (size_t g = 0; g < pipeline.loops.size(); ++g) {
     std::vector<KernelSource>& sources = pipeline.sources.emplace_back();
     for (size_t v = 0; v < pipeline.loops[g].size(); ++v) {
       sources.push_back(emit_cpp(pipeline.loops[g][v]));
-      const auto [found, added] = places.try_emplace(sources[v].name, KernelPlace{g, v});
-      INGOT_CHECK(added || source_at(pipeline, found->second).text == sources[v].text,
-                  "two kernels are named {}", sources[v].name);
+      const bool added = places.try_emplace(sources[v].name, KernelPlace{g, v}).second;
+      INGOT_CHECK(added, "two kernels are named {}", sources[v].name);
     }
   }
   return places;
@@ -81,17 +106,16 @@ UnitList make_units(const Pipeline& pipeline, const std::map<std::string, Kernel
       kernels.push_back(&source_at(pipeline, place));
     }
   }
-  std::stable_sort(kernels.begin(), kernels.end(),
-                   [](const KernelSource* a, const KernelSource* b) {
-                     return a->text.size() > b->text.size();
-                   });
+  std::stable_sort(
+      kernels.begin(), kernels.end(),
+      [](const KernelSource* a, const KernelSource* b) { return a->text.size() > b->text.size(); });
   count = std::min(count, kernels.size());
   std::vector<std::vector<const KernelSource*>> parts(count);
   std::vector<size_t> length(count, 0);
   const size_t first = list.units.size();
   for (const KernelSource* kernel : kernels) {
-    const size_t part = static_cast<size_t>(
-        std::min_element(length.begin(), length.end()) - length.begin());
+    const size_t part =
+        static_cast<size_t>(std::min_element(length.begin(), length.end()) - length.begin());
     parts[part].push_back(kernel);
     length[part] += kernel->text.size();
     list.unit_of[kernel->name] = first + part;
@@ -145,8 +169,8 @@ void compile_kernels(const Graph& graph, Pipeline& pipeline, const PipelineOptio
   compiled.from_cache = std::count_if(libraries.begin(), libraries.end(),
                                       [](const Library& library) { return library.from_cache; });
   std::vector<LoadedGroup> loaded = load_kernels(pipeline, list, libraries);
-  pipeline.executable = std::make_shared<const Executable>(
-      graph, pipeline.plan, std::move(loaded), std::move(libraries), options.threads);
+  pipeline.executable = std::make_shared<const Executable>(graph, pipeline.plan, std::move(loaded),
+                                                           std::move(libraries), options.threads);
 }
 
 }  // namespace
@@ -154,17 +178,18 @@ void compile_kernels(const Graph& graph, Pipeline& pipeline, const PipelineOptio
 Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const PlanOptions& planning,
                         const PipelineOptions& options) {
   Pipeline pipeline;
-  pipeline.plan = options.plan_file.empty()
-                      ? make_plan(graph, device, planning)
-                      : parse_plan(graph, read_file(options.plan_file), options.plan_file, device,
-                                   planning);
+  pipeline.plan = options.plan_file.empty() ? make_plan(graph, device, planning)
+                                            : parse_plan(graph, read_file(options.plan_file),
+                                                         options.plan_file, device, planning);
   verify(graph, pipeline.plan, "plan");
   lower_groups(graph, pipeline);
   if (!device.gpu) {
     compile_kernels(graph, pipeline, options);
   } else if (!options.kernel_files.empty()) {
-    throw Error(ErrorKind::input, fmt::format("device {} is a model here: no kernel of it is compiled,"
-                                              " so none can be replaced", device.name));
+    throw Error(ErrorKind::input,
+                fmt::format("device {} is a model here: no kernel of it is compiled,"
+                            " so none can be replaced",
+                            device.name));
   }
   return pipeline;
 }

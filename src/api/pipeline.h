@@ -22,8 +22,8 @@ struct CompiledUnits {
 struct Pipeline {
   Plan plan;
   LoweredGroups loops;
-  std::vector<std::vector<KernelSource>> sources;     // like `loops`; empty but for the CPU
-  std::shared_ptr<const Executable> executable;       // null where nothing runs
+  std::vector<std::vector<KernelSource>> sources;  // like `loops`; empty but for the CPU
+  std::shared_ptr<const Executable> executable;    // null where nothing runs
   CompiledUnits compiled;
 };
 
@@ -35,7 +35,8 @@ struct PipelineOptions {
   bool plan_only = false;  // plan, loops and sources, nothing compiled
 };
 
-// `graph` is the graph after run_graph_passes. On a device that is not the CPU: plan and loops only.
+// `graph` is the graph after run_graph_passes. On a device that is not the CPU: plan and loops
+// only.
 Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const PlanOptions& planning,
                         const PipelineOptions& options);
 

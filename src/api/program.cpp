@@ -15,7 +15,8 @@ Sym parse_dim(const std::string& text) {
   Sym size = Sym::parse(cursor);
   if (!cursor.at_end()) {
     throw Error(ErrorKind::input, fmt::format("dimension '{}': expected a number, a name or an "
-                                              "expression such as 2*B", text));
+                                              "expression such as 2*B",
+                                              text));
   }
   return size;
 }
@@ -30,12 +31,18 @@ Shape parse_dims(const Dims& dims) {
 
 std::string_view type_words(AttrType type) {
   switch (type) {
-    case AttrType::boolean: return "true or false";
-    case AttrType::integer: return "an integer";
-    case AttrType::real: return "a number";
-    case AttrType::text: return "a text";
-    case AttrType::dtype: return "a dtype";
-    case AttrType::sizes: return "a list of dimensions";
+    case AttrType::boolean:
+      return "true or false";
+    case AttrType::integer:
+      return "an integer";
+    case AttrType::real:
+      return "a number";
+    case AttrType::text:
+      return "a text";
+    case AttrType::dtype:
+      return "a dtype";
+    case AttrType::sizes:
+      return "a list of dimensions";
   }
   return "";
 }
@@ -44,9 +51,9 @@ std::string_view type_words(AttrType type) {
 std::optional<AttrValue> convert_attribute(AttrType type, const Attribute& value) {
   const int64_t* wide = std::get_if<int64_t>(&value);
   const int* narrow = std::get_if<int>(&value);
-  const std::optional<int64_t> integer =
-      wide != nullptr ? std::optional<int64_t>(*wide)
-                      : narrow != nullptr ? std::optional<int64_t>(*narrow) : std::nullopt;
+  const std::optional<int64_t> integer = wide != nullptr     ? std::optional<int64_t>(*wide)
+                                         : narrow != nullptr ? std::optional<int64_t>(*narrow)
+                                                             : std::nullopt;
   switch (type) {
     case AttrType::boolean:
       if (const bool* flag = std::get_if<bool>(&value)) return AttrValue(*flag);
@@ -87,8 +94,8 @@ Attrs convert_attributes(const OpInfo& info, const Attributes& attributes) {
     }
     std::optional<AttrValue> converted = convert_attribute(row->type, value);
     if (!converted) {
-      throw Error(ErrorKind::input, fmt::format("{}: attribute {} takes {}", info.name, name,
-                                                type_words(row->type)));
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: attribute {} takes {}", info.name, name, type_words(row->type)));
     }
     attrs.emplace(name, std::move(*converted));
   }
@@ -207,8 +214,7 @@ Program Program::parse(std::string_view text, const std::string& file) {
 }
 
 std::vector<Tensor> Program::evaluate(const std::vector<Tensor>& inputs, bool float64) const {
-  return ingot::evaluate(state_->finished(), inputs,
-                         float64 ? Precision::wide : Precision::per_op);
+  return ingot::evaluate(state_->finished(), inputs, float64 ? Precision::wide : Precision::per_op);
 }
 
 std::vector<Port> Program::inputs() const {

@@ -18,9 +18,8 @@ size_t input_position(const Graph& graph, const std::string& name) {
       return i;
     }
   }
-  throw Error(ErrorKind::input,
-              fmt::format("no input is named '{}'; this program has {}", name,
-                          known.empty() ? "no inputs" : join(known, ", ")));
+  throw Error(ErrorKind::input, fmt::format("no input is named '{}'; this program has {}", name,
+                                            known.empty() ? "no inputs" : join(known, ", ")));
 }
 
 // size = factor · name + rest, with both numbers.
@@ -42,8 +41,8 @@ std::optional<LinearSize> linear(const Sym& size) {
 
 void learn_size(Sizes& sizes, const std::string& where, const Sym& size, int64_t given) {
   const auto fail = [&](std::string_view why) {
-    throw Error(ErrorKind::input, fmt::format("{}: expected {}, got {}{}", where, size.text(),
-                                              given, why));
+    throw Error(ErrorKind::input,
+                fmt::format("{}: expected {}, got {}{}", where, size.text(), given, why));
   };
   if (const std::optional<int64_t> fixed = size.constant()) {
     if (*fixed != given) {

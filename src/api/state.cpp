@@ -27,15 +27,15 @@ T choose(std::string_view what, const std::string& given,
 }
 
 Numerics parse_numerics(const std::string& text) {
-  return choose<Numerics>("numerics", text,
-                          {{"exact", Numerics::exact}, {"wide", Numerics::wide},
-                           {"fast", Numerics::fast}});
+  return choose<Numerics>(
+      "numerics", text,
+      {{"exact", Numerics::exact}, {"wide", Numerics::wide}, {"fast", Numerics::fast}});
 }
 
 FusionMode parse_fusion(const std::string& text) {
-  return choose<FusionMode>("fusion", text,
-                            {{"auto", FusionMode::automatic}, {"off", FusionMode::off},
-                             {"all", FusionMode::all}});
+  return choose<FusionMode>(
+      "fusion", text,
+      {{"auto", FusionMode::automatic}, {"off", FusionMode::off}, {"all", FusionMode::all}});
 }
 
 Bindings checked_sizes(const Graph& graph, const Sizes& sizes) {
@@ -94,8 +94,8 @@ Compiled::State::State(Graph program, const Options& given)
   planning.sizes = checked_sizes(source, options.sizes);
   planning.threads = options.threads;
   graph = run_graph_passes(source);
-  main = std::make_shared<const Pipeline>(
-      build_pipeline(graph, device, planning, pipeline_options()));
+  main =
+      std::make_shared<const Pipeline>(build_pipeline(graph, device, planning, pipeline_options()));
 }
 
 PipelineOptions Compiled::State::pipeline_options() const {
@@ -132,7 +132,8 @@ const Executable& Compiled::State::executable() const {
   }
   if (main->executable == nullptr) {
     throw Error(ErrorKind::input, fmt::format("device {} is a model: nothing runs on it; explain, "
-                                              "plan, print and lower do", device.name));
+                                              "plan, print and lower do",
+                                              device.name));
   }
   return *main->executable;
 }

@@ -75,7 +75,8 @@ void range(NodeContext& n) {
     count = size > 0 ? static_cast<int64_t>(size) : 0;
   } else if (!is_float(dtype) && step == 1.0) {
     std::vector<Sym> first = n.sizes_input(0, "start"), limit = n.sizes_input(1, "a limit");
-    Sym distance = limit.at(0) - first.at(0);
+    if (first.size() != 1 || limit.size() != 1) n.invalid("start and limit are one number each");
+    Sym distance = limit[0] - first[0];
     if (provably_nonnegative(distance, {})) count = distance;
   }
   if (!count) n.unsupported("a size computed at run time");

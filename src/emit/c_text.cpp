@@ -137,6 +137,10 @@ std::string stored_text(const loop::Literal& literal, DType dtype) {
 std::string subscript_text(const Sym& sym, const Rename& rename) {
   if (sym.terms().empty()) return std::to_string(sym.constant_part());
   std::string out;
+  auto is_positive = [](const Sym::Term& t) { return t.factor > 0; };
+  bool constant_first =
+      sym.constant_part() > 0 && std::ranges::none_of(sym.terms(), is_positive);  // 3 - j
+  if (constant_first) out = std::to_string(sym.constant_part());
   auto add = [&](bool negative, const std::string& product) {
     if (out.empty()) {
       bool grouped = negative && product.find_first_of("/%") != std::string::npos;
@@ -160,7 +164,7 @@ std::string subscript_text(const Sym& sym, const Rename& rename) {
       }
       if (!lane.empty()) add(negative, lane);
     }
-    if (negative && sym.constant_part() != 0) {
+    if (negative && sym.constant_part() != 0 && !constant_first) {
       int64_t constant = sym.constant_part();
       add(constant < 0, std::to_string(constant < 0 ? -constant : constant));
     }

@@ -88,6 +88,8 @@ class Emitter {
   std::string lane_load(const loop::Load& load, const std::string& name);
   void lane_function(const std::string& name, std::string_view result,
                      const std::vector<std::string>& body);
+  std::string within_text(const loop::IndexValue& index, const std::string& name);
+  std::string index_text(const loop::IndexValue& index, const std::string& name);
   std::string gather_text(DType dtype, const std::string& name) const;
   std::string combine_text(Op op, DType dtype, const std::string& a, const std::string& b);
   bool rounded_by_stores(const std::string& name) const;
@@ -104,6 +106,8 @@ class Emitter {
   bool is_varying(const std::vector<loop::Guard>& guards) const;
   bool is_varying(const loop::Operand& operand) const;
   bool differs_by_lane(const std::vector<loop::Guard>& guards) const;
+  bool follows_lanes(const std::vector<loop::Guard>& guards) const;
+  std::string all_lanes_condition(const std::vector<loop::Guard>& guards) const;
   bool uses_values(const Sym& sym) const;
   bool uses_varying_values(const Sym& sym) const;
   Access access(const Sym& index) const;

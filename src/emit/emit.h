@@ -11,7 +11,8 @@ namespace ingot {
 // C++ with vector extensions, 16 lanes a vector, up to 4 vectors advanced statement by statement.
 KernelSource emit_cpp(const loop::Kernel& kernel);
 
-// A translation unit: prelude sections, library functions, then the kernels' texts; equal kernels once.
+// A translation unit: prelude sections, library functions, then the kernels' texts; equal kernels
+// once.
 std::string translation_unit(std::span<const KernelSource* const> kernels);
 
 }  // namespace ingot

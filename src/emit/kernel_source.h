@@ -9,8 +9,8 @@
 
 namespace ingot {
 
-// The C ABI of an emitted CPU kernel phase: `extern "C" void NAME(const KernelCall* call)`. The same struct is
-// written into the emitted text.
+// The C ABI of an emitted CPU kernel phase: `extern "C" void NAME(const KernelCall* call)`. The
+// same struct is written into the emitted text.
 struct ProductCall;  // run/product.h
 struct KernelCall {
   void* const* buffers;  // in the order of KernelSource::params
@@ -19,8 +19,9 @@ struct KernelCall {
   long begin, end;       // iterations of this phase for this thread
   int* report;           // set to 1 + index of the report when a run-time check fails
   void (*product)(const KernelCall* call, const char* routine, const long* sizes, const void* lhs,
-                  const void* rhs, void* dst);  // sizes in the order the Product statement lists them
-  const void* runtime;   // for `product`
+                  const void* rhs,
+                  void* dst);  // sizes in the order the Product statement lists them
+  const void* runtime;         // for `product`
 };
 
 struct PhaseSource {
@@ -31,7 +32,7 @@ struct PhaseSource {
 
 struct ParamSource {
   std::string name;
-  int32_t value;     // the node it stands for
+  int32_t value;  // the node it stands for
   bool written;
   bool workspace;
   Sym bytes;
@@ -39,15 +40,15 @@ struct ParamSource {
 
 struct KernelSource {
   std::string name;
-  std::string text;                  // this kernel alone, as a person reads it
-  std::set<std::string> functions;   // of the device library, needed before `text`
-  std::set<std::string> sections;    // of the vector prelude
+  std::string text;                 // this kernel alone, as a person reads it
+  std::set<std::string> functions;  // of the device library, needed before `text`
+  std::set<std::string> sections;   // of the vector prelude
   std::vector<ParamSource> params;
   std::vector<std::string> sizes;
   Sym scratch_bytes;
   std::vector<PhaseSource> phases;
   std::vector<std::string> reports;
-  bool needs_alignment = false;      // streaming stores: written buffers must be 64-byte aligned
+  bool needs_alignment = false;  // streaming stores: written buffers must be 64-byte aligned
 };
 
 }  // namespace ingot

@@ -289,32 +289,66 @@ std::string Emitter::lane_load(const Load& load, const std::string& name) {
         fmt::format("return {} ? {} : {};", lane_condition(load.guards), element, otherwise));
   }
   lane_function(name, storage_type(load.dtype), body);
-  return gather_text(load.dtype, name);
+  std::string by_lanes = gather_text(load.dtype, name);
+  Access at = access(load.index);
+  if (at.kind != Access::contiguous || !follows_lanes(load.guards)) return by_lanes;
+  // Where all lanes are inside, as most are of a pad or a concat.
+  return fmt::format("{} ? load_{}({}{}) : {}", all_lanes_condition(load.guards),
+                     dtype_name(load.dtype), pointer(load.buffer, at.index), lanes_argument(),
+                     by_lanes);
 }
 
 void Emitter::emit(const IndexValue& index) {
   bool varying = chunk_ && is_varying(Stmt(index));
   Lanes lanes = lanes_of(index.dtype);
-  if (index.dtype == DType::boolean) {
-    return define(index.name, index.dtype, lanes, varying, [&](const std::string& name) {
-      if (!differs_by_lane(index.guards)) {
-        return fmt::format("broadcast_bool({})", condition(index.guards));
-      }
-      lane_function(name, "bool", {fmt::format("return {};", lane_condition(index.guards))});
-      return gather_text(DType::boolean, name);
-    });
-  }
-  DType stored = compute_dtype(index.dtype);
   define(index.name, index.dtype, lanes, varying, [&](const std::string& name) {
-    Access at = access(index.value);
-    if (at.kind == Access::uniform) {
-      std::string scalar = fmt::format("({})({})", storage_type(stored), subscript(at.index));
-      return rounded(splat_text(scalar, lanes), index.dtype);
+    return index.dtype == DType::boolean ? within_text(index, name) : index_text(index, name);
+  });
+}
+
+std::string Emitter::within_text(const IndexValue& index, const std::string& name) {
+  if (!differs_by_lane(index.guards)) {
+    return fmt::format("broadcast_bool({})", condition(index.guards));
+  }
+  if (!follows_lanes(index.guards)) {
+    lane_function(name, "bool", {fmt::format("return {};", lane_condition(index.guards))});
+    return gather_text(DType::boolean, name);
+  }
+  std::vector<std::string> parts;
+  for (const Guard& guard : index.guards) {
+    if (differs_by_lane({guard})) {
+      Sym first = access(guard.value).index;
+      parts.push_back(fmt::format("lanes_between({}, {})", subscript(guard.lo - first),
+                                  subscript(guard.hi - first)));
+    } else if (std::string holds = condition({guard}); holds != "true") {
+      parts.push_back(fmt::format("broadcast_bool({})", holds));
     }
+  }
+  return join(parts, " & ");
+}
+
+std::string Emitter::index_text(const IndexValue& index, const std::string& name) {
+  DType stored = compute_dtype(index.dtype);
+  Lanes lanes = lanes_of(stored);
+  Access at = access(index.value);
+  if (at.kind == Access::uniform) {
+    std::string scalar = fmt::format("({})({})", storage_type(stored), subscript(at.index));
+    return rounded(splat_text(scalar, lanes), index.dtype);
+  }
+  bool counts = at.kind == Access::contiguous;
+  std::optional<Sym> stride = counts ? Sym(1) : lane_index(index.value).stride(lane_var);
+  if (uses_varying_values(index.value) || !stride) {
     std::string value = subscript(lane_index(index.value));
     lane_function(name, storage_type(stored), {fmt::format("return {};", value)});
     return rounded(gather_text(stored, name), index.dtype);
-  });
+  }
+  // first + stride * lane in 64 bits, then converted once
+  std::string numbers = "to_i64(lane_numbers())", step = subscript(*stride);
+  if (is_compound(step)) step = "(" + step + ")";
+  if (!stride->is(1)) numbers = fmt::format("{} * {}", step, numbers);
+  std::string text = fmt::format("{} + {}", splat_text(subscript(at.index), Lanes::i64), numbers);
+  if (lanes == Lanes::i64) return text;
+  return rounded(fmt::format("to_{}({})", element_name(lanes), text), index.dtype);
 }
 
 std::string Emitter::combine_text(Op op, DType dtype, const std::string& a, const std::string& b) {

@@ -30,7 +30,12 @@ INLINE void prefetch_lines(const char* p) {
   prefetch(p);
   if constexpr (n > 1) prefetch_lines<n - 1>(p + 64);
 }
-INLINE M32 live_lanes(int n) { return load_i32(lane_numbers) < n; }
+INLINE I32 lane_numbers() { return load_i32(lane_table); }
+INLINE M32 live_lanes(int n) { return lane_numbers() < n; }
+INLINE int lane_limit(long n) { return n < 0 ? 0 : n > INGOT_LANES ? INGOT_LANES : (int)n; }
+INLINE M32 lanes_between(long first, long end) {  // first <= lane < end
+  return (lane_numbers() >= lane_limit(first)) & (lane_numbers() < lane_limit(end));
+}
 )";
 
 // One value in all lanes, from memory's form.
@@ -98,7 +103,7 @@ std::string translation_unit(std::span<const KernelSource* const> kernels) {
   std::vector<std::string> numbers;
   for (int lane = 0; lane < vector_lanes; lane++) numbers.push_back(std::to_string(lane));
   std::string helpers =
-      fmt::format("TABLE int lane_numbers[] = {{{}}};{}", join(numbers, ", "), small_text);
+      fmt::format("TABLE int lane_table[] = {{{}}};{}", join(numbers, ", "), small_text);
   for (const Routine& routine : routines) {
     if (words.contains(std::string(routine.name))) helpers += routine.text;
   }

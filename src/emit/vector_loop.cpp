@@ -192,6 +192,34 @@ bool Emitter::differs_by_lane(const std::vector<Guard>& guards) const {
          });
 }
 
+// Whether each guarded value is the same for all lanes or counts with them.
+bool Emitter::follows_lanes(const std::vector<Guard>& guards) const {
+  return std::ranges::all_of(guards, [&](const Guard& guard) {
+    return access(guard.value).kind != Access::lanes && !differs_by_lane({{guard.lo, 0, guard.hi}});
+  });
+}
+
+// Guards that follow the lanes, for the first and the last lane.
+std::string Emitter::all_lanes_condition(const std::vector<Guard>& guards) const {
+  std::vector<std::string> parts;
+  for (const Guard& guard : guards) {
+    Access value = access(guard.value);
+    if (value.kind == Access::uniform) {
+      parts.push_back(condition({guard}));
+      continue;
+    }
+    std::string lo = subscript(access(guard.lo).index), hi = subscript(access(guard.hi).index);
+    std::string first = subscript(value.index);
+    std::string end = chunk_->lanes.empty() ? subscript(value.index + Sym(vector_lanes))
+                                            : fmt::format("{} + {}", first, chunk_->lanes);
+    if (!guard.lo.is(0) || !provably_nonnegative(value.index, ranges_)) {
+      parts.push_back(fmt::format("{} <= {}", lo, first));
+    }
+    parts.push_back(fmt::format("{} <= {}", end, hi));
+  }
+  return join(parts, " && ");
+}
+
 Sym Emitter::lane_index(const Sym& index) const {
   Sym at = Sym::var(chunk_->ir_var) + Sym::var(std::string(lane_var));
   return index.substitute({{chunk_->ir_var, at}});

@@ -100,7 +100,8 @@ std::string library_text(const std::set<std::string>& functions) {
   auto use = [&](std::string_view name, std::string_view type) {
     for (size_t i = 0; i < all.size(); i++) {
       bool match =
-          all[i].name == name && (type.empty() || all[i].type.empty() || all[i].type == type);
+          all[i].name == name && (type.empty() || all[i].type.empty() ||
+                                             all[i].type == "double" || all[i].type == type);
       if (!match || used[i]) continue;
       used[i] = true;
       open.push_back(i);

@@ -25,11 +25,22 @@ inline I32 splat_i32(int a) { return a; }
 inline I64 splat_i64(long a) { return a; }
 inline bool not_(bool m) { return !m; }
 inline bool any(bool m) { return m; }
+template <class T>
+int lanes_of(T) {
+  return 1;
+}
+template <class T>
+T lane(T a, int) {
+  return a;
+}
+template <class T>
+void set_lane(T& a, int, T s) {
+  a = s;
+}
 inline M64 to_m64(M32 m) { return m; }
 inline M32 to_m32(M64 m) { return m; }
 // C division; b neither 0 nor -1
 inline I64 divide(I64 a, I64 b) { return a / b; }
-inline I64 lookup(const long* table, I64 i) { return table[i]; }
 
 inline F32 fma(F32 a, F32 b, F32 c) { return __builtin_fmaf(a, b, c); }
 inline F64 fma(F64 a, F64 b, F64 c) { return __builtin_fma(a, b, c); }

@@ -89,21 +89,21 @@ void broadcast(const NodeInputs& inputs, Tensor& result) {
 void slice(const NodeInputs& inputs, Tensor& result) {
   const Tensor& operand = *inputs.operands[0];
   const OpInfo& info = op_info(Op::slice);
-  const auto starts = evaluate(sizes_attr(info, inputs.node.attrs, "starts"), inputs.sizes);
-  const auto steps = evaluate(sizes_attr(info, inputs.node.attrs, "steps"), inputs.sizes);
+  Attrs attrs = inputs.node.attrs;
+  for (const char* name : {"starts", "ends", "steps"}) {
+    Shape values;
+    for (int64_t value : evaluate(sizes_attr(info, attrs, name), inputs.sizes)) {
+      values.emplace_back(value);
+    }
+    attrs[name] = std::move(values);
+  }
+  const Shape shape(operand.shape().begin(), operand.shape().end());
+  const std::vector<SliceRange> ranges = slice_ranges(shape, attrs);
   const auto strides = strides_of(operand.shape());
   OffsetTables tables;
   for (size_t d = 0; d < result.shape().size(); ++d) {
-    const int64_t size = operand.shape()[d], count = result.shape()[d];
-    const int64_t start = starts[d] < 0 ? starts[d] + size : starts[d];
-    const int64_t step = steps.empty() ? 1 : steps[d];
-    const int64_t last = start + step * (count - 1);
-    if (count > 0 && (std::min(start, last) < 0 || std::max(start, last) >= size)) {
-      fail_input(inputs.node.location,
-                 fmt::format("slice: index {} out of range [0, {}) in dimension {}",
-                             start < 0 || start >= size ? start : last, size, d));
-    }
-    tables.push_back(progression(count, start, step, strides[d]));
+    tables.push_back(progression(result.shape()[d], *ranges[d].start.constant(),
+                                 *ranges[d].step.constant(), strides[d]));
   }
   copy_mapped(operand, std::move(tables), result);
 }

@@ -86,6 +86,26 @@ const std::vector<Function>& all_functions() {
   return functions;
 }
 
+// Whether a marker's list, such as "u8 bf16" (for each of them) or "stream+f64" (for both
+// together), asks for the text below it.
+bool wanted(std::string_view list, const std::set<std::string>& sections) {
+  bool all = true;
+  for (size_t begin = 0; begin < list.size();) {
+    size_t end = begin;
+    while (end < list.size() && is_word(list[end])) end++;
+    std::string name(list.substr(begin, end - begin));
+    all = all && (name == "core" || sections.contains(name));
+    if (end < list.size() && list[end] == '+') {
+      begin = end + 1;
+      continue;
+    }
+    if (all) return true;
+    all = true;
+    begin = end + 1;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool has_function(std::string_view name) {
@@ -99,9 +119,8 @@ std::string library_text(const std::set<std::string>& functions) {
   std::vector<size_t> open;
   auto use = [&](std::string_view name, std::string_view type) {
     for (size_t i = 0; i < all.size(); i++) {
-      bool match =
-          all[i].name == name && (type.empty() || all[i].type.empty() ||
-                                             all[i].type == "double" || all[i].type == type);
+      bool match = all[i].name == name && (type.empty() || all[i].type.empty() ||
+                                           all[i].type == "double" || all[i].type == type);
       if (!match || used[i]) continue;
       used[i] = true;
       open.push_back(i);
@@ -138,11 +157,8 @@ std::string vector_prelude(const std::set<std::string>& sections, int lanes) {
       std::string_view line = text.substr(begin, end + 1 - begin);
       begin = end + 1;
       constexpr std::string_view marker = "//: section ";
-      if (line.starts_with(marker)) {  // the text below belongs to each section named
-        std::vector<std::string> names = words_of(line.substr(marker.size()));
-        keep = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-          return name == "core" || sections.contains(name);
-        });
+      if (line.starts_with(marker)) {
+        keep = wanted(line.substr(marker.size()), sections);
       } else if (keep) {
         result += line;
       }

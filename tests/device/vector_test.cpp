@@ -86,8 +86,10 @@ extern "C" void copy_all(const unsigned char* from, unsigned char* to, int n) {
   COPY(float, f32) COPY(int, i32) COPY(double, f64) COPY(long, i64)
   COPY(unsigned char, u8) COPY(unsigned short, bf16) COPY(unsigned short, f16) COPY(unsigned char, bool)
 }
-extern "C" void copy_streamed(const float* from, float* to) {
-  stream_f32(to, load_f32(from));
+extern "C" void copy_streamed(const unsigned char* from, unsigned char* to) {
+#define STREAM(T, name) stream_##name((T*)to, load_##name((const T*)from)), from += 1024, to += 1024;
+  STREAM(float, f32) STREAM(int, i32) STREAM(double, f64) STREAM(long, i64)
+  STREAM(unsigned short, bf16) STREAM(unsigned short, f16)
   stream_fence();
 }
 extern "C" void fold_f32(const float* a, float* y) {
@@ -329,12 +331,19 @@ TEST_P(Vector, TailsCopyTheirLanesAndNothingElse) {
 }
 
 TEST_P(Vector, StreamedStoresArrive) {
-  auto* copy = entry<void(const float*, float*)>("copy_streamed");
+  auto* copy = entry<void(const unsigned char*, unsigned char*)>("copy_streamed");
   ASSERT_NE(copy, nullptr);
-  alignas(256) float from[64], to[64] = {};
-  for (int i = 0; i < 64; i++) from[i] = static_cast<float>(i) + 0.5f;
+  alignas(512) static unsigned char from[6 * 1024], to[6 * 1024], want[6 * 1024];
+  const int widths[] = {4, 4, 8, 8, 2, 2};
+  for (size_t i = 0; i < sizeof(from); i++) from[i] = static_cast<unsigned char>(i * 7 % 60);
+  std::memset(to, 0, sizeof(to));
+  std::memset(want, 0, sizeof(want));
+  for (int s = 0; s < 6; s++) {
+    std::memcpy(want + 1024 * s, from + 1024 * s,
+                static_cast<size_t>(GetParam().lanes * widths[s]));
+  }
   copy(from, to);
-  EXPECT_EQ(std::memcmp(from, to, static_cast<size_t>(GetParam().lanes) * sizeof(float)), 0);
+  EXPECT_EQ(std::memcmp(want, to, sizeof(to)), 0);
 }
 
 // Halves combined until one number is left.

@@ -5,7 +5,7 @@ CMAKE_FLAGS ?=
 SECONDS ?= 60
 RUN_TESTS = python3 tools/run_tests.py $(BUILD)
 
-.PHONY: build demo test test-all test-gpu bench bench-gpu fuzz format lint check clean
+.PHONY: build demo test test-all test-gpu bench bench-gpu fuzz docs format lint check clean
 
 build: ## installs what is missing and leaves the binary at build/ingot
 	@scripts/install.sh build
@@ -61,6 +61,9 @@ fuzz: ## every program of tests/fuzz for SECONDS
 	@$(MAKE) --no-print-directory compile
 	@for program in $$(find $(BUILD)/tests/fuzz -maxdepth 1 -type f -name '*_fuzz' 2>/dev/null | sort); do \
 	  echo "fuzz: $$program for $(SECONDS) s"; $$program $(SECONDS) || exit $$?; done
+
+docs: build ## rewrites what the program generates in docs/, README.md and include/ingot/ops.h
+	@python3 tools/update_docs.py --program $(BUILD)/ingot
 
 format: ## rewrites the sources in the project's style
 	@scripts/install.sh test

@@ -14,10 +14,36 @@ namespace {
 
 using Json = ReportJson;
 
+constexpr size_t most_listed = 8;
+constexpr size_t longest_name = 40;
+
+// Long names of ONNX models are paths: the last two parts tell them apart well enough for a person,
+// and the JSON has them whole.
+std::string short_paths(const std::string& line) {
+  std::string result;
+  for (size_t at = 0; at < line.size();) {
+    size_t end = line.find_first_of(" ,'();", at);
+    end = end == std::string::npos ? line.size() : std::max(end, at + 1);
+    std::string word = line.substr(at, end - at);
+    const size_t last = word.rfind('/');
+    const size_t before =
+        last == std::string::npos || last == 0 ? std::string::npos : word.rfind('/', last - 1);
+    if (word.size() > longest_name && before != std::string::npos) {
+      word = "…" + word.substr(before);
+    }
+    result += word;
+    at = end;
+  }
+  return result;
+}
+
 std::string list_text(const Json& names) {
   std::string text;
-  for (const Json& name : names) {
-    text += (text.empty() ? "" : ", ") + name.get<std::string>();
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i == most_listed && names.size() > most_listed + 1) {
+      return text + fmt::format(" and {} more", names.size() - most_listed);
+    }
+    text += (text.empty() ? "" : ", ") + short_paths(names[i].get<std::string>());
   }
   return text.empty() ? "nothing" : text;
 }
@@ -94,7 +120,7 @@ void add_group(const Json& group, std::string& out) {
                      group["name"].get<std::string>(), group["kind"].get<std::string>(),
                      list_text(group["ops"]));
   if (const std::string reason = group["reason"]; !reason.empty()) {
-    out += fmt::format("    why: {}\n", reason);
+    out += fmt::format("    why: {}\n", short_paths(reason));
   }
   out += fmt::format("    reads {} ({}), writes {} ({})", list_text(group["inputs"]),
                      bytes_of(group["bytes_read"]), list_text(group["outputs"]),
@@ -126,7 +152,7 @@ void add_decisions(const Json& decisions, std::string& out) {
   size_t width = 0;
   const auto edge = [](const Json& decision) {
     const auto name = [](const Json& json) {
-      return json.is_null() ? std::string("-") : json.get<std::string>();
+      return json.is_null() ? std::string("-") : short_paths(json.get<std::string>());
     };
     const bool sibling = decision["kind"] == "sibling";
     return name(decision["producer"]) + (sibling ? " | " : " -> ") + name(decision["consumer"]);
@@ -149,7 +175,7 @@ void add_decisions(const Json& decisions, std::string& out) {
                   : fmt::format(", recomputed {})", bytes_of(decision["bytes_if_recomputed"]));
     }
     if (const std::string detail = decision["detail"]; !detail.empty()) {
-      line += ": " + detail;
+      line += ": " + short_paths(detail);
     }
     out += line + "\n";
   }

@@ -198,7 +198,9 @@ class Account {
       Decision& d = edge.decision;
       bool is_sibling = d.kind == "sibling";
       bool one = edge.value < 0;
-      d.producer = is_sibling || one ? unit(edge.producer).result : edge.via;
+      const Unit& first = unit(edge.producer);
+      bool of_buffer = one && first.copy && !first.reads.empty();  // a view of an input
+      d.producer = of_buffer ? first.reads[0] : is_sibling || one ? first.result : edge.via;
       d.consumer = unit(edge.consumer).result;
       if (!is_sibling && !one && d.fused) stored_too(edge);
       result.push_back(std::move(d));

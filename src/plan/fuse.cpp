@@ -352,6 +352,12 @@ void Fusion::absorb(int p, int c) {
 
 Partition Fusion::finish() {
   Partition result;
+  for (Edge& edge : edges_) {  // refused once, together in the end by another way
+    int cluster = cluster_of(edge.producer);
+    bool together = cluster == cluster_of(edge.consumer) && edge.decision.kind != "sibling";
+    if (together && !edge.decision.fused)
+      edge.decision = yes(edge, cluster, at(cluster).reductions);
+  }
   for (const Cluster& cluster : clusters_) {
     if (!cluster.alive) continue;
     Part part;

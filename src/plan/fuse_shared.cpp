@@ -93,6 +93,7 @@ std::optional<Fusion::Recomputation> Fusion::weigh(int owner, NodeId value) {
   Recomputation r;
   r.owner = owner;
   r.value = value;
+  if (read_again_.count(value) > 0) return std::nullopt;  // someone's recomputation reads it
   for (int u : readers(value)) {
     if (feeds_product(value, u) || unit(u).copy) return std::nullopt;
     if (cluster_of(u) != owner) r.consumers.push_back(cluster_of(u));
@@ -186,6 +187,7 @@ void Fusion::apply(Recomputation r) {
     consumer.work = r.grown[i].work;
     ++consumer.version;
     for (NodeId id : r.again) {
+      for (NodeId operand : graph_[id].operands) read_again_.insert(root(graph_, units_, operand));
       std::vector<NodeId>& list = consumer.recomputed;
       bool moves =
           i == 0 && std::find(moved_nodes.begin(), moved_nodes.end(), id) != moved_nodes.end();
@@ -194,6 +196,9 @@ void Fusion::apply(Recomputation r) {
     }
   }
   Cluster& first = at(r.consumers[0]);
+  std::erase_if(first.recomputed, [&](NodeId id) {
+    return std::find(moved_nodes.begin(), moved_nodes.end(), id) != moved_nodes.end();
+  });
   for (int u : r.moved) {
     cluster_of_[static_cast<size_t>(u)] = r.consumers[0];
     std::erase(owner.units, u);
@@ -223,20 +228,26 @@ void Fusion::explain(const Recomputation& r) {
     }
   }
   auto moves = [&](int u) { return std::find(r.moved.begin(), r.moved.end(), u) != r.moved.end(); };
+  auto again = [&](NodeId id) { return std::binary_search(r.again.begin(), r.again.end(), id); };
   for (Edge& edge : edges_) {
-    bool out_of_owner = cluster_of(edge.producer) == r.owner;
-    if (edge.decision.kind == "sibling" || !out_of_owner) continue;
+    if (edge.decision.kind == "sibling" || cluster_of(edge.producer) != r.owner) continue;
     int to = cluster_of(edge.consumer);
     bool consumer = std::find(r.consumers.begin(), r.consumers.end(), to) != r.consumers.end();
-    if (edge.value == r.value && consumer) {
-      bool moved = moves(edge.producer) && to == r.consumers[0];
-      if (moved) edge.decision = yes(edge, to, at(to).reductions);
-      if (moved) continue;
+    if (again(edge.value) && consumer) {
+      if (moves(edge.producer) && to == r.consumers[0]) {
+        edge.decision = yes(edge, to, at(to).reductions);
+        continue;
+      }
       edge.decision.fused = true;
       edge.decision.reason = Reason::recomputed;
       edge.decision.detail = fmt::format("{} is computed again instead of stored", named(r.value));
-    } else if (to == r.owner && moves(edge.consumer) && !moves(edge.producer)) {
+    } else if (to == r.owner && moves(edge.consumer) && !again(edge.value)) {
       edge.decision = refusal(apart.reason, apart.detail);
+    } else if (to == r.owner && moves(edge.consumer) && !moves(edge.producer)) {
+      edge.decision.fused = true;
+      edge.decision.reason = Reason::recomputed;
+      edge.decision.detail =
+          fmt::format("{} is computed again instead of stored", named(edge.value));
     }
   }
 }

@@ -438,7 +438,8 @@ inline Value broadcast(Program& program, Value x, Dims shape, std::string name =
   return program.op("broadcast", {x}, {{"shape", shape}}, std::move(name));
 }
 
-// Elements starts to ends (excluded) of every dimension; negative counts from the end.
+// Elements starts to ends (excluded) of every dimension; negative counts from the end, and a
+// negative step counts down.
 inline Value slice(Program& program, Value x, Dims starts, Dims ends, Dims steps = {},
                    std::string name = {}) {
   return program.op("slice", {x}, {{"starts", starts}, {"ends", ends}, {"steps", steps}},

@@ -209,19 +209,14 @@ Sym clamped(const Sym& position, const Sym& size) {
   return min(at, size);
 }
 
-// A negative step: positions in [0, size), the end may be -1. Names only for the whole dimension.
-Cut backward_cut(NodeContext& n, const Sym& start, const Sym& end, int64_t step, const Sym& size) {
-  if (!start.constant() || !end.constant()) n.unsupported("a negative step from a named position");
-  int64_t from = *start.constant(), to = *end.constant();
-  if (!size.constant()) {
-    bool is_whole = (from == -1 || from >= open_end) && to <= -open_end;
-    if (!is_whole) n.unsupported(fmt::format("a negative step in size {}", size.text()));
-    return {size - Sym(1), -1, step};
-  }
-  int64_t length = *size.constant();
-  from = std::clamp<int64_t>(from < 0 ? from + length : from, -1, length - 1);
-  to = std::clamp<int64_t>(to < 0 ? to + length : to, -1, length - 1);
-  return {from, std::min(from, to), step};
+// Counting down, -1 as a clamped position would mean the last element: clamping is left to slice.
+Cut backward_cut(const Sym& start, const Sym& end, int64_t step) {
+  auto open = [](const Sym& position) {
+    int64_t at = position.constant().value_or(0);
+    if (at >= open_end) return Sym(INT32_MAX);
+    return at <= -open_end ? Sym(-INT32_MAX) : position;
+  };
+  return {open(start), open(end), step};
 }
 
 void emit_slice(NodeContext& n, NodeId x, const std::vector<Cut>& cuts, size_t output = 0) {
@@ -270,7 +265,7 @@ void slice(NodeContext& n) {
     Cut& cut = cuts[static_cast<size_t>(axis)];
     const Sym size = cut.end;
     if (step < 0) {
-      cut = backward_cut(n, (*starts)[i], (*ends)[i], step, size);
+      cut = backward_cut((*starts)[i], (*ends)[i], step);
       continue;
     }
     Sym start = clamped((*starts)[i], size), end = clamped((*ends)[i], size);

@@ -318,9 +318,10 @@ Sym smaller(const Sym& a, const Sym& b) {
   return min(a, b);
 }
 
+constexpr int64_t to_the_end = INT32_MAX;  // exporters write this or more
+
 // A start or end as NumPy takes it: negative from the end, clamped to [0, size].
 Sym clamped(const Sym& position, const Sym& size) {
-  constexpr int64_t to_the_end = INT32_MAX;  // exporters write this or more
   const auto constant = position.constant();
   if (constant && *constant >= to_the_end && !size.constant()) return size;
   if (constant && *constant < 0) {
@@ -328,6 +329,33 @@ Sym clamped(const Sym& position, const Sym& size) {
     return size - smaller(Sym(-*constant), size);
   }
   return smaller(position, size);
+}
+
+// The same for a negative step, which counts down: clamped to [-1, size - 1].
+Sym clamped_backward(const Sym& position, const Sym& size) {
+  const auto constant = position.constant();
+  if (constant && *constant >= to_the_end && !size.constant()) return size - 1;
+  if (constant && *constant < 0) {
+    if (*constant <= -to_the_end) return -1;
+    return size - smaller(Sym(-*constant), size + 1);
+  }
+  return smaller(position, size - 1);
+}
+
+SliceRange slice_range(const Sym& start, const Sym& end, const Sym& step, const Sym& size) {
+  const int64_t stride = step.constant().value_or(0);
+  if (stride == 0 || stride <= -to_the_end) {
+    fail_unsupported({}, fmt::format("slice: step {} is not supported; steps are numbers other "
+                                     "than 0",
+                                     step.text()));
+  }
+  const bool forward = stride > 0;
+  const Sym first = forward ? clamped(start, size) : clamped_backward(start, size);
+  const Sym past = forward ? clamped(end, size) : clamped_backward(end, size);
+  const Sym length = forward ? past - first : first - past;
+  // A symbolic length is taken to be ≥ 0; one that is not is found when sizes are bound.
+  const bool empty = length.constant().value_or(1) <= 0;
+  return {first, step, empty ? Sym(0) : ceil_div(length, forward ? stride : -stride)};
 }
 
 }  // namespace
@@ -347,17 +375,7 @@ std::vector<SliceRange> slice_ranges(const Shape& operand, const Attrs& attrs) {
   }
   std::vector<SliceRange> ranges;
   for (size_t d = 0; d < operand.size(); d++) {
-    const int64_t step = steps[d].constant().value_or(0);
-    if (step < 1) {
-      fail_unsupported({}, fmt::format("slice: step {} is not supported; steps are numbers of at "
-                                       "least 1",
-                                       steps[d].text()));
-    }
-    const Sym start = clamped(starts[d], operand[d]), end = clamped(ends[d], operand[d]);
-    const Sym length = end - start;
-    // A symbolic length is taken to be ≥ 0; one that is not is found when sizes are bound.
-    const bool empty = length.constant().value_or(1) <= 0;
-    ranges.push_back({start, step, empty ? Sym(0) : ceil_div(length, step)});
+    ranges.push_back(slice_range(starts[d], ends[d], steps[d], operand[d]));
   }
   return ranges;
 }

@@ -149,6 +149,8 @@ TEST(IndexMap, SliceAndGather) {
   EXPECT_EQ(access_text("x: f32[9]", "slice(x, starts=[3], ends=[9], steps=[2])"),
             "(i) -> (2*i + 3)");
   EXPECT_EQ(access_text("x: f32[9]", "slice(x, starts=[-4], ends=[9])"), "(i) -> (i + 5)");
+  EXPECT_EQ(access_text("x: f32[9]", "slice(x, starts=[-1], ends=[-100], steps=[-2])"),
+            "(i) -> (8 - 2*i)");
   Mapped m = mapped("t: f32[5, 7], ids: i32[A, B]", "gather(t, ids, dim=1)");
   Access table = operand_access(m.graph, m.node, 0, m.index, m.ranges);
   EXPECT_EQ(map_text(m.names, {table.index[0]}), "(i, j, k) -> (i)");
@@ -202,6 +204,7 @@ TEST(IndexMap, MapsReadWhatTheEvaluatorReads) {
       {"x: f32[A, B, C]", "transpose(x, perm=[1, 2, 0])", {{2, 3, 4}}},
       {"x: f32[A, 1, C]", "broadcast(x, shape=[2, A, 3, C])", {{2, 1, 4}}},
       {"x: f32[10, N]", "slice(x, starts=[1, 0], ends=[9, N], steps=[3, 1])", {{10, 2}}},
+      {"x: f32[10, N]", "slice(x, starts=[8, -1], ends=[1, -100], steps=[-3, -1])", {{10, 2}}},
       {"x: f32[A, N], y: f32[B, N]", "concat(x, y, dim=0)", {{2, 3}, {4, 3}}},
       {"x: f32[N, 2], y: f32[N, 3], z: f32[N, 1]",
        "concat(x, y, z, dim=-1)",

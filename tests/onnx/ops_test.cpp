@@ -289,6 +289,9 @@ TEST(OnnxOps, SliceAsAttributesAndInputs) {
       run({10, "Slice", {}, {ints({0, -3}), ints({INT64_MAX, -1}), ints({0, 1}), ints({2, 1})}}, x),
       {2, 2}, {1, 2, 9, 10});
   expect(run({13, "Slice", {}, {ints({2}), ints({1})}}, x), {0, 4}, {});
+  expect(
+      run({13, "Slice", {}, {ints({-1, 0}), ints({INT64_MIN, 1}), ints({0, 1}), ints({-2, 1})}}, x),
+      {2, 1}, {8, 0});
   EXPECT_EQ(error_kind({13, "Slice", {}, {ints({0}), ints({1}), ints({0}), ints({0})}}, x),
             ErrorKind::input);
 }

@@ -170,8 +170,13 @@ TEST(Infer, Slice) {
   EXPECT_EQ(sliced("f32[N]", "0", "64"), "f32[min(64, N)]");
   EXPECT_EQ(sliced("f32[2*N]", "N", "2*N"), "f32[N]");
   EXPECT_EQ(sliced("f32[2*N]", "0", "2*N", "2"), "f32[N]");
-  EXPECT_EQ(sliced("f32[10]", "0", "5", "-1"),
-            "slice: step -1 is not supported; steps are numbers of at least 1");
+  EXPECT_EQ(sliced("f32[10]", "-1", "-9223372036854775807", "-1"), "f32[10]");
+  EXPECT_EQ(sliced("f32[10]", "8", "2", "-4"), "f32[2]");
+  EXPECT_EQ(sliced("f32[10]", "2", "8", "-1"), "f32[0]");
+  EXPECT_EQ(sliced("f32[N]", "2147483647", "-2147483647", "-1"), "f32[N]");
+  EXPECT_EQ(sliced("f32[N]", "-1", "0", "-1"), "f32[N - 1]");
+  EXPECT_EQ(sliced("f32[10]", "0", "5", "0"),
+            "slice: step 0 is not supported; steps are numbers other than 0");
   EXPECT_EQ(sliced("f32[10, 2]", "0", "5"),
             "slice: f32[10, 2]: starts=[0], ends=[5] and steps=[1] need one number for each of 2 "
             "dimensions");

@@ -128,6 +128,7 @@ void Emitter::declare_buffers(const Phase& phase) {
   walk(phase.body, uses);
   in_subscripts_ = uses.variables;
   uses_ = std::move(uses.values);
+  written_ = uses.written;
   for (size_t i = 0; i < kernel_.scratch.size(); i++) {
     if (uses.buffers.contains(kernel_.scratch[i].name)) uses.sym(scratch_offset(i));
   }
@@ -199,10 +200,19 @@ void Emitter::close(const std::string& text) {
   names_.close();
   depth_--;
   out_.close(text);
-  while (!full_names_.empty() && std::get<0>(full_names_.back()) > depth_) full_names_.pop_back();
+  while (!shared_.empty() && shared_.back().depth > depth_) shared_.pop_back();
 }
 
 void Emitter::line(const std::string& text) { out_.line(text); }
+
+void Emitter::call_line(const std::string& function, const std::vector<std::string>& arguments) {
+  std::string text = fmt::format("{}({});", function, join(arguments, ", "));
+  if (2 * depth_ + text.size() <= line_width) return line(text);
+  line(function + "(");
+  for (size_t i = 0; i < arguments.size(); i++) {
+    line(fmt::format("    {}{}", arguments[i], i + 1 < arguments.size() ? "," : ");"));
+  }
+}
 
 KernelSource emit_cpp(const Kernel& kernel) { return Emitter(kernel).source(); }
 

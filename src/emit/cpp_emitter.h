@@ -8,41 +8,13 @@
 
 #include "base/text.h"
 #include "emit/c_text.h"
+#include "emit/chunk.h"
 #include "emit/emit.h"
 #include "emit/names.h"
 
 namespace ingot {
 
-// Lanes of a vector: as many as a reduction has, so that a chunk of a vector loop is one vector and
-// a lane accumulator is one variable.
-inline constexpr int vector_lanes = 64;
-
-// A value or accumulator of the IR in the emitted text.
-struct Value {
-  std::string name;
-  DType dtype = DType::f32;
-  Lanes lanes = Lanes::f32;
-  bool varying = false;           // differs from lane to lane of the vector loop
-  std::string subscript;          // its text in subscripts: a `long`, or name_index[l]
-  Op reduction = Op::sum;         // accumulators
-  bool lane_accumulator = false;  // a partial result in each lane
-};
-
-// The chunk of a vector loop that is being written: elements var … var + 63.
-struct Chunk {
-  std::string ir_var;  // the loop's variable in the IR
-  std::string var;     // and in the text
-  std::string lanes;   // how many there are, where it is not all 64; else empty
-  int64_t prefetch_bytes = 0;
-};
-
-// How the lanes of a chunk see a subscript.
-struct Access {
-  enum Kind { uniform, contiguous, lanes } kind;
-  Sym index;  // of lane 0; in the kind `lanes` as it was
-};
-inline constexpr std::string_view lane_var = "@lane";
-inline constexpr std::string_view chunk_var = "@chunk";  // var / 64
+inline constexpr size_t line_width = 100;
 
 class Emitter {
  public:
@@ -99,7 +71,11 @@ class Emitter {
   void vector_loop(const loop::Loop& loop);
   void chunk_body(const std::vector<loop::Stmt>& body, const Chunk& chunk);
   bool accumulates_lanes(const std::vector<loop::Stmt>& body) const;
-  std::string full_name(const std::string& var, const std::string& text);
+  std::string shared_name(const std::string& wanted, std::string_view type,
+                          const std::string& text);
+  std::string extent_name(const std::string& var, const Sym& extent);
+  void declare_rows(const std::vector<loop::Stmt>& body);
+  std::pair<Sym, Sym> split(const Sym& index) const;
   std::vector<loop::Stmt> hoist(const loop::Loop& loop, std::vector<loop::Stmt>& rest) const;
   bool is_varying(const loop::Stmt& stmt) const;
   bool is_varying(const Sym& sym) const;
@@ -122,6 +98,7 @@ class Emitter {
   std::string lanes_argument() const;  // ", lanes" where a chunk is not full
   std::string pointer(const std::string& buffer, const Sym& index) const;
   const Value& value(const std::string& name) const;
+  void call_line(const std::string& function, const std::vector<std::string>& arguments);
   void open(const std::string& text);
   void close(const std::string& text = "}");
   void line(const std::string& text);
@@ -138,13 +115,19 @@ class Emitter {
   std::map<std::string, std::string> variables_;  // loop variables and sizes → text
   std::map<std::string, Value> values_;
   std::map<std::string, Value> accumulators_;
+  std::set<std::string> written_;                      // buffers stored to
   std::set<std::string> in_subscripts_;                // names of values that stand in subscripts
   std::map<std::string, std::set<std::string>> uses_;  // value → "store" / "other"
   Ranges ranges_;
   std::optional<Chunk> chunk_;
   std::string phase_var_;
-  // Ends of whole chunks that are already there: where they were declared (depth), text, name.
-  std::vector<std::tuple<size_t, std::string, std::string>> full_names_;
+  // Variables for expressions of the loops around: depth of the scope, text, name.
+  struct Shared {
+    size_t depth;
+    std::string text, name;
+  };
+  std::vector<Shared> shared_;
+  std::map<std::string, std::string> rows_;  // "buffer + what is the same for a loop" → pointer
   bool streams_ = false;
 };
 

@@ -8,7 +8,8 @@
 
 namespace ingot {
 
-// C++ with vector extensions, 16 lanes a vector, up to 4 vectors advanced statement by statement.
+// C++ with vector extensions. A chunk of 64 elements is one vector: as many registers as it takes,
+// advanced statement by statement.
 KernelSource emit_cpp(const loop::Kernel& kernel);
 
 // A translation unit: prelude sections, library functions, then the kernels' texts; equal kernels

@@ -10,8 +10,6 @@ using namespace loop;
 
 namespace {
 
-constexpr size_t line_width = 100;
-
 std::string_view formula_of(const OpInfo& info, DType dtype) {
   if (dtype == DType::boolean) return info.boolean_formula;
   return is_float(dtype) ? info.float_formula : info.integer_formula;
@@ -429,17 +427,17 @@ void Emitter::emit(const Product& product) {
   open("{");
   line(fmt::format("// {}", join(names, ", ")));
   line(fmt::format("const long sizes[] = {{{}}};", join(sizes, ", ")));
-  line(fmt::format("call->product(call, \"{}.{}\", sizes, {}, {}, {});", product.routine,
-                   dtype_name(product.dtype), pointer(product.lhs, product.lhs_index),
-                   pointer(product.rhs, product.rhs_index),
-                   pointer(product.dst, product.dst_index)));
+  call_line("call->product",
+            {"call", fmt::format("\"{}.{}\"", product.routine, dtype_name(product.dtype)), "sizes",
+             pointer(product.lhs, product.lhs_index), pointer(product.rhs, product.rhs_index),
+             pointer(product.dst, product.dst_index)});
   close();
 }
 
 void Emitter::emit(const std::shared_ptr<Loop>& loop) {
   if (loop->kind == LoopKind::vector) return vector_loop(*loop);
   ranges_.insert_or_assign(loop->var, loop->extent);
-  std::string extent = subscript(loop->extent);
+  std::string extent = extent_name(loop->var, loop->extent);
   names_.open();
   std::string var = names_.unique(loop->var);
   variables_[loop->var] = var;
@@ -454,8 +452,17 @@ std::string Emitter::lanes_argument() const {
 }
 
 std::string Emitter::pointer(const std::string& buffer, const Sym& index) const {
+  std::string base = buffers_.at(buffer);
   std::string text = subscript(index);
-  return text == "0" ? buffers_.at(buffer) : fmt::format("{} + {}", buffers_.at(buffer), text);
+  if (chunk_) {
+    auto [fixed, moving] = split(index);
+    auto row = rows_.find(fmt::format("{} + {}", base, subscript(fixed)));
+    if (row != rows_.end()) {
+      base = row->second;
+      text = subscript(moving);
+    }
+  }
+  return text == "0" ? base : fmt::format("{} + {}", base, text);
 }
 
 }  // namespace ingot

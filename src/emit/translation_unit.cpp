@@ -4,7 +4,8 @@
 
 #include "base/text.h"
 #include "device/library.h"
-#include "emit/cpp_emitter.h"
+#include "emit/chunk.h"
+#include "emit/emit.h"
 
 namespace ingot {
 namespace {

@@ -56,6 +56,29 @@ std::string defined_name(const Stmt& stmt) {
   return {};
 }
 
+void add_defined(const std::vector<Stmt>& body, std::set<std::string>& names) {
+  for (const Stmt& stmt : body) {
+    names.insert(defined_name(stmt));
+    if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt)) {
+      names.insert((*loop)->var);
+      add_defined((*loop)->body, names);
+    }
+  }
+}
+
+template <class F>
+void each_access(const std::vector<Stmt>& body, const F& visit) {
+  for (const Stmt& stmt : body) {
+    if (const auto* load = std::get_if<Load>(&stmt)) visit(load->buffer, load->index);
+    if (const auto* store = std::get_if<Store>(&stmt)) visit(store->buffer, store->index);
+    if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt)) {
+      each_access((*loop)->body, visit);
+    }
+  }
+}
+
+constexpr size_t long_place = 32;  // characters
+
 bool multiple_of(const Sym& sym, int64_t n) {
   return sym.constant_part() % n == 0 &&
          std::ranges::all_of(sym.terms(), [&](const Sym::Term& t) { return t.factor % n == 0; });
@@ -82,7 +105,7 @@ std::vector<Stmt> Emitter::hoist(const Loop& loop, std::vector<Stmt>& rest) cons
 void Emitter::vector_loop(const Loop& loop) {
   std::vector<Stmt> body;
   std::vector<Stmt> hoisted = hoist(loop, body);
-  std::string extent = subscript(loop.extent);
+  std::string extent = extent_name(loop.var, loop.extent);
   std::optional<int64_t> constant = loop.extent.constant();
   ranges_.insert_or_assign(loop.var, loop.extent);
   // An empty loop must not read what it hoists.
@@ -91,19 +114,20 @@ void Emitter::vector_loop(const Loop& loop) {
   });
   if (conditional) open(fmt::format("if ({} > 0) {{", extent));
   if (!constant || *constant > 0) statements(hoisted);
-  if (!constant && !loop.extent.variable()) {
-    std::string name = names_.unique(loop.var + "_end");
-    line(fmt::format("const long {} = {};", name, extent));
-    extent = name;
-  }
   bool rest = !multiple_of(loop.extent, vector_lanes);
   std::string full = extent;  // where the full chunks end
   if (constant) full = std::to_string(*constant - *constant % vector_lanes);
   if (rest && !constant) {
-    full = full_name(loop.var, fmt::format("{0} - {0} % {1}", extent, vector_lanes));
+    full = shared_name(loop.var + "_full", "long",
+                       fmt::format("{0} - {0} % {1}", extent, vector_lanes));
   }
+  Chunk chunk{loop.var, "", "", loop.prefetch_bytes, {loop.var}};
+  add_defined(body, chunk.inside);
+  chunk_ = chunk;
+  declare_rows(body);
+  chunk_.reset();
   names_.open();
-  Chunk chunk{loop.var, names_.unique(loop.var), "", loop.prefetch_bytes};
+  chunk.var = names_.unique(loop.var);
   if (!constant || *constant >= vector_lanes) {
     open(
         fmt::format("for (long {0} = 0; {0} < {1}; {0} += {2}) {{", chunk.var, full, vector_lanes));
@@ -121,8 +145,41 @@ void Emitter::vector_loop(const Loop& loop) {
     chunk_body(body, chunk);
     close();
   }
+  rows_.clear();
   names_.close();
   if (conditional) close();
+}
+
+// The part of a subscript that is the same in the whole loop, and the rest.
+std::pair<Sym, Sym> Emitter::split(const Sym& index) const {
+  Sym fixed = 0;
+  for (const Sym::Term& term : index.terms()) {
+    Sym product = Sym::sum(0, {term});
+    bool moves = std::ranges::any_of(product.variables(), [&](const std::string& name) {
+      return name == chunk_var || chunk_->inside.contains(name);
+    });
+    if (!moves) fixed = fixed + product;
+  }
+  return {fixed, index - fixed};
+}
+
+// A pointer of its own for a place that takes divisions, or many words, to find.
+void Emitter::declare_rows(const std::vector<Stmt>& body) {
+  each_access(body, [&](const std::string& buffer, const Sym& index) {
+    for (const std::string& name : index.variables()) {
+      if (chunk_->inside.contains(name) && name != chunk_->ir_var) return;
+    }
+    Access at = access(index);
+    if (at.kind == Access::lanes) return;
+    std::string place = subscript(split(at.index).first);
+    bool quotient = place.find_first_of("/%") != std::string::npos;
+    if (!quotient && place.size() < long_place) return;
+    std::string text = fmt::format("{} + {}", buffers_.at(buffer), place);
+    if (rows_.contains(text)) return;
+    std::string type = fmt::format("{}{}*", written_.contains(buffer) ? "" : "const ",
+                                   storage_type(buffer_dtypes_.at(buffer)));
+    rows_[text] = shared_name(buffer + "_row", type, text);
+  });
 }
 
 void Emitter::chunk_body(const std::vector<Stmt>& body, const Chunk& chunk) {
@@ -138,14 +195,28 @@ bool Emitter::accumulates_lanes(const std::vector<Stmt>& body) const {
   });
 }
 
-std::string Emitter::full_name(const std::string& var, const std::string& text) {
-  for (const auto& [depth, known, name] : full_names_) {
-    if (known == text) return name;
+// A variable for `text`, unless one is there already.
+std::string Emitter::shared_name(const std::string& wanted, std::string_view type,
+                                 const std::string& text) {
+  for (const Shared& shared : shared_) {
+    if (shared.text == text) return shared.name;
   }
-  std::string name = names_.unique(var + "_full");
-  line(fmt::format("const long {} = {};", name, text));
-  full_names_.emplace_back(depth_, text, name);
+  std::string name = names_.unique(wanted);
+  std::string head = type == "long" ? "const long " : fmt::format("{} const ", type);
+  if (2 * depth_ + head.size() + name.size() + text.size() + 4 <= line_width) {
+    line(fmt::format("{}{} = {};", head, name, text));
+  } else {
+    line(fmt::format("{}{} =", head, name));
+    line(fmt::format("    {};", text));
+  }
+  shared_.push_back({depth_, text, name});
   return name;
+}
+
+std::string Emitter::extent_name(const std::string& var, const Sym& extent) {
+  std::string text = subscript(extent);
+  if (extent.constant() || extent.variable()) return text;
+  return shared_name(var + "_end", "long", text);
 }
 
 bool Emitter::uses_values(const Sym& sym) const {

@@ -1,8 +1,8 @@
 // The scheduled kernel: loops, loads, arithmetic in three-address form, lane accumulators, stores
 // and tile products. Emission and the interpreter read nothing else.
 //
-// A kernel is a list of phases; all iterations of a phase are independent, and every phase sees what
-// the earlier ones stored. Text form:
+// A kernel is a list of phases; all iterations of a phase are independent, and every phase sees
+// what the earlier ones stored. Text form:
 //
 //   kernel bias_gelu(x: bf16[B*8192] in, b: bf16[8192] in, y: bf16[B*8192] out) sizes(B) {
 //     phase p in parallel(B) grain 4 {
@@ -19,8 +19,8 @@
 // Meaning. A value of dtype bf16, f16 or u8 is computed in compute_dtype and rounded (wrapped) once
 // when it is defined. A loop `vector(n)` has n independent iterations, run 64 at a time or in any
 // other way: iteration j may only touch lane j % 64 of a 64-lane accumulator declared outside.
-// `finish` combines the lanes by halves (32, 16, … 1). Store in a vector loop: each iteration its own
-// element. Scalars defined outside a vector loop are uniform inside it.
+// `finish` combines the lanes by halves (32, 16, … 1). Store in a vector loop: each iteration its
+// own element. Scalars defined outside a vector loop are uniform inside it.
 #pragma once
 
 #include <memory>
@@ -29,92 +29,9 @@
 #include <variant>
 #include <vector>
 
-#include "base/dtype.h"
-#include "base/sym.h"
-#include "op/op.h"
+#include "loop/statements.h"
 
 namespace ingot::loop {
-
-struct Literal {
-  double real = 0;
-  int64_t integer = 0;  // used when the value's dtype is an integer or bool
-};
-using Operand = std::variant<std::string, Literal>;  // a value's name, or a literal
-
-struct Guard {
-  Sym value, lo, hi;  // lo ≤ value < hi
-};
-
-// name: dtype = op(operands) with real attributes p, q, r. Elementwise ops, cast and select only.
-struct Let {
-  std::string name;
-  DType dtype;
-  Op op;
-  std::vector<Operand> operands;
-  std::vector<DType> operand_dtypes;  // dtypes of the operands (literals take the stated one)
-  std::vector<double> attrs;
-};
-
-// name: dtype = load buffer[index] if guards else otherwise. Syms may use loop variables, sizes and
-// the names of integer values defined before (a gather). With `report` a failed guard raises the
-// kernel's error flag (value: index of the report text) and the load gives `otherwise`.
-struct Load {
-  std::string name;
-  DType dtype;
-  std::string buffer;
-  Sym index;
-  std::vector<Guard> guards;
-  Literal otherwise;
-  int report = -1;  // index into Kernel::reports
-};
-
-// name: dtype = index expression (iota), or name: bool = lo ≤ value < hi when `guards` is not empty.
-struct IndexValue {
-  std::string name;
-  DType dtype;
-  Sym value;
-  std::vector<Guard> guards;
-};
-
-// acc name: dtype = identity of `op` (sum max min prod any all), `lanes` 1 or 64. dtype is the compute dtype.
-struct Accumulator {
-  std::string name;
-  DType dtype;
-  Op op;
-  int lanes;
-};
-
-// acc name op= value
-struct Accumulate {
-  std::string accumulator;
-  Operand value;
-};
-
-// name: dtype = finish acc (lanes combined by halves; of a 1-lane accumulator its value), rounded to dtype.
-struct Finish {
-  std::string name;
-  DType dtype;
-  std::string accumulator;
-};
-
-enum class StoreMode : uint8_t { normal, streaming };  // streaming: past the caches, when aligned
-struct Store {
-  std::string buffer;
-  Sym index;
-  Operand value;
-  StoreMode mode = StoreMode::normal;
-};
-
-// One call of a library routine on a tile: dst[dst_index…] = lhs × rhs. All buffers row-major with the
-// given leading strides. `routine` "matmul": sizes m n k, lda ldb ldc, transpose_a transpose_b (0/1).
-// "conv": the whole problem of one image: see run/product.h. `dtype` of operands; dst is compute_dtype.
-struct Product {
-  std::string routine;
-  DType dtype;
-  std::string dst, lhs, rhs;
-  Sym dst_index, lhs_index, rhs_index;
-  std::vector<std::pair<std::string, Sym>> sizes;
-};
 
 enum class LoopKind : uint8_t { serial, vector };
 struct Loop;
@@ -129,9 +46,9 @@ struct Loop {
 };
 
 struct Phase {
-  std::string var;   // iterations [0, extent) are independent
+  std::string var;  // iterations [0, extent) are independent
   Sym extent;
-  int64_t grain;     // iterations below which another thread is not worth it
+  int64_t grain;  // iterations below which another thread is not worth it
   std::vector<Stmt> body;
 };
 
@@ -144,7 +61,8 @@ struct Param {
   int32_t value = -1;  // the node it stands for; opaque here
 };
 
-// A buffer of each thread's own, in bytes elements·size; contents undefined at the start of an iteration.
+// A buffer of each thread's own, in bytes elements·size; contents undefined at the start of an
+// iteration.
 struct Scratch {
   std::string name;
   DType dtype;
@@ -158,7 +76,8 @@ struct Kernel {
   std::vector<std::string> sizes;  // names of sizes passed at run time
   std::vector<Scratch> scratch;
   std::vector<Phase> phases;
-  std::vector<std::string> reports;  // texts of run-time errors: "gather ids: index out of range [0, 257)"
+  std::vector<std::string>
+      reports;  // texts of run-time errors: "gather ids: index out of range [0, 257)"
 };
 
 // What accumulators of the op start from; infinite identities are the extremes of an integer dtype.
@@ -166,8 +85,9 @@ Literal accumulator_identity(Op op, DType dtype);
 
 std::string print(const Kernel& kernel);
 Kernel parse_kernel(std::string_view text, const std::string& file);
-// Names defined before use and once per scope, dtypes of operands, indices linear or div/mod of what is
-// in scope, lane rules, no store and load of one buffer at different indices in one phase. Error{internal}.
+// Names defined before use and once per scope, dtypes of operands, indices linear or div/mod of
+// what is in scope, lane rules, no store and load of one buffer at different indices in one phase.
+// Error{internal}.
 void verify(const Kernel& kernel, std::string_view where);
 
 // Second oracle. Buffers in the order of params; sizes bound by name. Checks every index against

@@ -258,6 +258,30 @@ TEST(Emit, StridedTransposedAndReshapedAccess) {
   }
 }
 
+// Places that take divisions to find get a pointer, shared by the loops of a scope.
+TEST(Emit, RowPointers) {
+  Compiled compiled = compile_kernels({R"(
+    kernel rows(x: f32[6*N] in, y: f32[6*N] out, z: f32[6*N] out) sizes(N) {
+      phase p in parallel(6) grain 1 {
+        for j in vector(N) {
+          x0: f32 = load x[3*N*(p % 2) + N*(p / 2) + j]
+          store y[3*N*(p % 2) + N*(p / 2) + j] = x0
+        }
+        for j in vector(N) {
+          t: f32 = load y[3*N*(p % 2) + N*(p / 2) + j]
+          store z[3*N*(p % 2) + N*(p / 2) + j] = t
+        }
+        for j in vector(N) {
+          t: f32 = load y[3*N*(p % 2) + N*(p / 2) + j]
+          u: f32 = neg(t)
+          store y[3*N*(p % 2) + N*(p / 2) + j] = u
+        }
+      }
+    })"});
+  for (int64_t n : lengths) expect_same(compiled, 0, {{"N", n}});
+  EXPECT_NE(compiled.sources[0].text.find("load_f32(x_row + j)"), std::string::npos);
+}
+
 TEST(Emit, GuardsOfPadAndConcat) {
   Compiled compiled = compile_kernels({R"(
     kernel pad(x: bf16[N] in, u: u8[N] in, y: bf16[N + 7] out, k: bool[N + 7] out, v: u8[N + 7] out)

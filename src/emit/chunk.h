@@ -1,0 +1,44 @@
+// What the emitter knows of values and of the chunk of a vector loop that it is writing.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "emit/c_text.h"
+
+namespace ingot {
+
+// Lanes of a vector: as many as a reduction has, so that a chunk of a vector loop is one vector and
+// a lane accumulator is one variable.
+inline constexpr int vector_lanes = 64;
+
+// A value or accumulator of the IR in the emitted text.
+struct Value {
+  std::string name;
+  DType dtype = DType::f32;
+  Lanes lanes = Lanes::f32;
+  bool varying = false;           // differs from lane to lane of the vector loop
+  std::string subscript;          // its text in subscripts: a `long`, or name_index[l]
+  Op reduction = Op::sum;         // accumulators
+  bool lane_accumulator = false;  // a partial result in each lane
+};
+
+// The chunk of a vector loop that is being written: elements var … var + 63.
+struct Chunk {
+  std::string ir_var;  // the loop's variable in the IR
+  std::string var;     // and in the text
+  std::string lanes;   // how many there are, where it is not all 64; else empty
+  int64_t prefetch_bytes = 0;
+  std::set<std::string> inside;  // names that the loop defines, its own variable too
+};
+
+// How the lanes of a chunk see a subscript.
+struct Access {
+  enum Kind { uniform, contiguous, lanes } kind;
+  Sym index;  // of lane 0; in the kind `lanes` as it was
+};
+inline constexpr std::string_view lane_var = "@lane";
+inline constexpr std::string_view chunk_var = "@chunk";  // var / 64
+
+}  // namespace ingot

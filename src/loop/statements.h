@@ -1,0 +1,100 @@
+// The statements of the loop IR; loop.h has the loops, the kernel and the meaning.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/sym.h"
+#include "op/op.h"
+
+namespace ingot::loop {
+
+struct Literal {
+  double real = 0;
+  int64_t integer = 0;  // used when the value's dtype is an integer or bool
+};
+using Operand = std::variant<std::string, Literal>;  // a value's name, or a literal
+
+struct Guard {
+  Sym value, lo, hi;  // lo ≤ value < hi
+};
+
+// name: dtype = op(operands) with real attributes p, q, r. Elementwise ops, cast and select only.
+struct Let {
+  std::string name;
+  DType dtype;
+  Op op;
+  std::vector<Operand> operands;
+  std::vector<DType> operand_dtypes;  // dtypes of the operands (literals take the stated one)
+  std::vector<double> attrs;
+};
+
+// name: dtype = load buffer[index] if guards else otherwise. Syms may use loop variables, sizes and
+// the names of integer values defined before (a gather). With `report` a failed guard raises the
+// kernel's error flag (value: index of the report text) and the load gives `otherwise`.
+struct Load {
+  std::string name;
+  DType dtype;
+  std::string buffer;
+  Sym index;
+  std::vector<Guard> guards;
+  Literal otherwise;
+  int report = -1;  // index into Kernel::reports
+};
+
+// name: dtype = index expression (iota), or name: bool = lo ≤ value < hi when `guards` is not
+// empty.
+struct IndexValue {
+  std::string name;
+  DType dtype;
+  Sym value;
+  std::vector<Guard> guards;
+};
+
+// acc name: dtype = identity of `op` (sum max min prod any all), `lanes` 1 or 64. dtype is the
+// compute dtype.
+struct Accumulator {
+  std::string name;
+  DType dtype;
+  Op op;
+  int lanes;
+};
+
+// acc name op= value
+struct Accumulate {
+  std::string accumulator;
+  Operand value;
+};
+
+// name: dtype = finish acc (lanes combined by halves; of a 1-lane accumulator its value), rounded
+// to dtype.
+struct Finish {
+  std::string name;
+  DType dtype;
+  std::string accumulator;
+};
+
+enum class StoreMode : uint8_t { normal, streaming };  // streaming: past the caches, when aligned
+struct Store {
+  std::string buffer;
+  Sym index;
+  Operand value;
+  StoreMode mode = StoreMode::normal;
+};
+
+// One call of a library routine on a tile: dst[dst_index…] = lhs × rhs. All buffers row-major with
+// the given leading strides. `routine` "matmul": sizes m n k, lda ldb ldc, transpose_a transpose_b
+// (0/1). "conv": the whole problem of one image: see run/product.h. `dtype` of operands; dst is
+// compute_dtype.
+struct Product {
+  std::string routine;
+  DType dtype;
+  std::string dst, lhs, rhs;
+  Sym dst_index, lhs_index, rhs_index;
+  std::vector<std::pair<std::string, Sym>> sizes;
+};
+
+}  // namespace ingot::loop

@@ -82,8 +82,8 @@ bool Nest::on_domain(NodeId node) const {
   return reduced_.empty();
 }
 
-// A value of the plan's choice is kept between passes: in its own output, in the row of an output that
-// the last pass writes at the same place, or in a scratch row.
+// A value of the plan's choice is kept between passes: in its own output, in the row of an output
+// that the last pass writes at the same place, or in a scratch row.
 void Nest::choose_staging() {
   if (group_.contraction >= 0 && columns_) return;
   std::vector<NodeId> taken;
@@ -93,12 +93,13 @@ void Nest::choose_staging() {
     int level = level_.at(id);
     if (level >= levels_) continue;
     std::vector<Sym> index = demand->second.begin()->second;
-    Staged staged{id, index, "", values_.kept_dtype(id), flat_index(graph_[id].type.shape, index),
-                  level, false};
+    Staged staged{
+        id,    index, "", values_.kept_dtype(id), flat_index(graph_[id].type.shape, index),
+        level, false};
     for (NodeId output : group_.outputs) {
-      bool same_place = flat_index(graph_[output].type.shape, group_.domain.index.at(output)) ==
-                            staged.flat &&
-                        graph_[output].type.dtype == staged.dtype;
+      bool same_place =
+          flat_index(graph_[output].type.shape, group_.domain.index.at(output)) == staged.flat &&
+          graph_[output].type.dtype == staged.dtype;
       bool last = level_.at(output) == levels_ && on_domain(output);
       bool free = std::find(taken.begin(), taken.end(), output) == taken.end();
       if (output == id || (same_place && last && free && staged.buffer.empty())) {
@@ -169,8 +170,8 @@ void Nest::add_phase(const std::string& var, const Sym& extent, int64_t grain) {
   phases_.push_back({var, extent, grain, values_.close()});
 }
 
-// Elementwise groups: the last (merged) variable is the vector, cut into blocks when long. Row groups: all
-// kept variables are parallel. Column groups: blocks of 64 columns are parallel too.
+// Elementwise groups: the last (merged) variable is the vector, cut into blocks when long. Row
+// groups: all kept variables are parallel. Column groups: blocks of 64 columns are parallel too.
 void Nest::plain_phase() {
   std::vector<Var> outer = merged(kept_, true);
   Sym outer_extent(1);
@@ -207,7 +208,8 @@ void Nest::plain_phase() {
   add_phase(var, extent, grain_for(elements));
 }
 
-// A short inner dimension: all variables as one, so that vectors are full; subscripts by div and mod.
+// A short inner dimension: all variables as one, so that vectors are full; subscripts by div and
+// mod.
 void Nest::flat_phase(const std::vector<Var>& outer, const Var& inner) {
   std::vector<Var> vars = outer;
   vars.push_back(inner);

@@ -12,7 +12,7 @@ namespace ingot::lowering {
 
 // What a dry run without merging or staging found out.
 struct Findings {
-  std::vector<Sym> subscripts;                                  // in domain variables
+  std::vector<Sym> subscripts;                                        // in domain variables
   std::map<NodeId, std::map<std::string, std::vector<Sym>>> demands;  // node → indices asked for
 };
 

@@ -43,8 +43,7 @@ loop::Operand Nest::reduction_operand(NodeId reduction) {
                                                 : values_.rounded(operand, wanted);
 }
 
-std::string Nest::finish(const std::string& accumulator, const std::string& wanted,
-                         DType dtype) {
+std::string Nest::finish(const std::string& accumulator, const std::string& wanted, DType dtype) {
   std::string name = values_.unique(wanted);
   values_.statements().push_back(loop::Finish{name, dtype, accumulator});
   values_.note_defined(name);
@@ -111,7 +110,8 @@ bool Nest::may_stream(NodeId output) const {
   return one_loop || (row.constant() && *row.constant() * bytes % 64 == 0);
 }
 
-// Opens the loops over the reduced variables. `chunked` cuts the last one as the canonical order says.
+// Opens the loops over the reduced variables. `chunked` cuts the last one as the canonical order
+// says.
 void Nest::open_reduced(bool chunked) {
   for (size_t i = 0; i + 1 < reduced_.size(); ++i) {
     values_.open(reduced_[i].name, reduced_[i].extent);
@@ -154,8 +154,7 @@ std::map<NodeId, std::string> Nest::chunk(int level, const Sym& first, const Sym
     loop::Operand operand = reduction_operand(r);
     values_.statements().push_back(loop::Accumulate{accumulators[r], operand});
   }
-  values_.close_loop(vector ? loop::LoopKind::vector : loop::LoopKind::serial,
-                     row_prefetch(level));
+  values_.close_loop(vector ? loop::LoopKind::vector : loop::LoopKind::serial, row_prefetch(level));
   for (NodeId r : reductions) {
     const Node& node = graph_[r];
     DType dtype = last_of_row ? values_.kept_dtype(r) : compute_dtype(node.type.dtype);
@@ -228,7 +227,8 @@ void Nest::body() {
   for (int level = 0; level <= levels_; ++level) store_outputs(level, false);
 }
 
-// The next row is fetched while this one is computed: in the second pass of several, for rows that fit L1.
+// The next row is fetched while this one is computed: in the second pass of several, for rows that
+// fit L1.
 int64_t Nest::row_prefetch(int level) const {
   constexpr int64_t longest = 16384, ahead = 2048;
   if (columns_ || !schedule_.streaming) return 0;
@@ -247,8 +247,7 @@ std::map<NodeId, std::string> Nest::chunk_partials(const Sym& count, const Sym& 
   for (const auto& [r, name] : chunk(1, first, extent, false)) {
     DType dtype = compute_dtype(graph_[r].type.dtype);
     buffers[r] = values_.workspace(graph_[r].name + "_partials", dtype, count);
-    values_.statements().push_back(
-        loop::Store{buffers[r], part, name, loop::StoreMode::normal});
+    values_.statements().push_back(loop::Store{buffers[r], part, name, loop::StoreMode::normal});
   }
   return buffers;
 }

@@ -1,4 +1,5 @@
-// Products: a block of rows (or an image) by the library into a tile, then the rest of the group on it.
+// Products: a block of rows (or an image) by the library into a tile, then the rest of the group on
+// it.
 #include <algorithm>
 
 #include "base/error.h"
@@ -116,11 +117,10 @@ void Nest::matmul(const std::string& tile, const Sym& batch, const Sym& first, c
   const Shape& a_shape = graph_[node.operands[0]].type.shape;
   const Shape& b_shape = graph_[node.operands[1]].type.shape;
   Sym inner = Sym::var(inner_symbol), column = Sym::var(column_symbol);
-  auto [a, a_flat] = stored_at(
-      node.operands[0],
-      operand_index(a_shape, batch_index, s.vector_a ? Sym(0) : m_index, inner, s.vector_a,
-                    s.transpose_a),
-      ranges);
+  auto [a, a_flat] = stored_at(node.operands[0],
+                               operand_index(a_shape, batch_index, s.vector_a ? Sym(0) : m_index,
+                                             inner, s.vector_a, s.transpose_a),
+                               ranges);
   auto [b, b_flat] = stored_at(
       node.operands[1],
       operand_index(b_shape, batch_index, inner, column, s.vector_b, s.transpose_b), ranges);
@@ -138,9 +138,12 @@ void Nest::matmul(const std::string& tile, const Sym& batch, const Sym& first, c
   product.dst_index = Sym(0);
   product.lhs_index = values_.substituted(lhs.offset + lhs.first * first);
   product.rhs_index = values_.substituted(rhs.offset);
-  product.sizes = {{"m", rows},       {"n", s.n},
-                   {"k", s.k},        {"lda", lda},
-                   {"ldb", ldb},      {"ldc", s.n},
+  product.sizes = {{"m", rows},
+                   {"n", s.n},
+                   {"k", s.k},
+                   {"lda", lda},
+                   {"ldb", ldb},
+                   {"ldc", s.n},
                    {"transpose_a", Sym(a_transposed ? 1 : 0)},
                    {"transpose_b", Sym(b_transposed ? 1 : 0)}};
   values_.statements().push_back(std::move(product));
@@ -235,8 +238,8 @@ void Nest::matmul_phase() {
   Sym batch = problems.is(1) ? Sym(0) : floor_div(part, blocks);
   Sym first = block * (problems.is(1) ? part : mod(part, blocks));
   Sym rows = rows_of_problem.is(1) ? Sym(1) : min(block, rows_of_problem - first);
-  std::string tile = values_.scratch(node.name + "_tile", compute_dtype(node.type.dtype),
-                                     block * s.n);
+  std::string tile =
+      values_.scratch(node.name + "_tile", compute_dtype(node.type.dtype), block * s.n);
   matmul(tile, batch, first, rows, shared);
 
   std::vector<DomainVar> rest = kept_;
@@ -285,8 +288,8 @@ void Nest::convolution_phase() {
   add_phase(p, shape[0], 1);
 }
 
-// The group's other nodes over one row or image: kept variables serial, the last one the vector unless the
-// reduced ones are.
+// The group's other nodes over one row or image: kept variables serial, the last one the vector
+// unless the reduced ones are.
 void Nest::body_on_tile(std::vector<DomainVar> kept) {
   std::vector<Var> vars = merged(std::move(kept), false);
   std::optional<Var> inner;

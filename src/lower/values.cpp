@@ -60,8 +60,7 @@ Values::Values(const Graph& graph, const Group& group, Numerics numerics)
 std::string Values::unique(const std::string& wanted) {
   std::string base = identifier(wanted);
   if (names_.insert(base).second) return base;
-  std::string separator =
-      std::isdigit(static_cast<unsigned char>(base.back())) != 0 ? "_" : "";
+  std::string separator = std::isdigit(static_cast<unsigned char>(base.back())) != 0 ? "_" : "";
   for (int i = 0;; ++i) {
     std::string name = base + separator + std::to_string(i);
     if (names_.insert(name).second) return name;
@@ -248,8 +247,8 @@ Typed Values::elementwise(NodeId node, const std::vector<Sym>& index, const Cont
     let.operands.push_back(operand.operand);
     let.operand_dtypes.push_back(operand.dtype);
   }
-  // In `wide` values stay in f32, so a narrow literal or load beside one is read as f32 too: both are
-  // computed in f32 anyway.
+  // In `wide` values stay in f32, so a narrow literal or load beside one is read as f32 too: both
+  // are computed in f32 anyway.
   for (const AttrInfo& attr : info.attrs) {
     if (attr.type == AttrType::real) let.attrs.push_back(real_attr(info, n.attrs, attr.name));
   }

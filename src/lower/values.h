@@ -1,5 +1,5 @@
-// Demand-driven values: emits loads and arithmetic for a node at an index, each once per scope, in the
-// outermost scope where everything it needs is known.
+// Demand-driven values: emits loads and arithmetic for a node at an index, each once per scope, in
+// the outermost scope where everything it needs is known.
 #pragma once
 
 #include <map>
@@ -47,8 +47,8 @@ class Values {
   // `typed` in dtype `to`, rounded if it is not yet.
   loop::Operand rounded(const Typed& typed, DType to);
 
-  // From here on the node, at its canonical index, is this value (a finished reduction) or an element of a buffer
-  // (a product's tile, a staged row).
+  // From here on the node, at its canonical index, is this value (a finished reduction) or an
+  // element of a buffer (a product's tile, a staged row).
   void bind_value(NodeId node, const std::string& name, DType dtype);
   void bind_element(NodeId node, const std::string& buffer, DType dtype, Sym flat_index);
 

@@ -64,7 +64,8 @@ struct Arguments {
 };
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 double median(std::vector<double> values) {
@@ -148,8 +149,9 @@ double one_kernel_ms() {
 
 // A graph of 16 different kernels, a kernel.
 double sixteen_kernels_ms() {
-  constexpr const char* ops[] = {"exp",  "tanh", "sigmoid", "silu", "gelu",  "erf",      "sqrt", "abs",
-                                 "neg",  "relu", "floor",   "sin",  "log1p", "softplus", "cos",  "mish"};
+  constexpr const char* ops[] = {"exp",   "tanh",     "sigmoid", "silu", "gelu",  "erf",
+                                 "sqrt",  "abs",      "neg",     "relu", "floor", "sin",
+                                 "log1p", "softplus", "cos",     "mish"};
   std::string text = "graph sixteen(x: f32[M, N]) {\n";
   std::string before = "x";
   int number = 0;
@@ -199,17 +201,18 @@ void print_line(const Json& row) {
   std::printf("%-17s %7d %12.2f %9.2f %8.2f %7.1f %10.1f %8.0f %%  %s\n",
               row["work"].get<std::string>().c_str(), row["threads"].get<int>(),
               row["separate_ms"].get<double>(), row["fused_ms"].get<double>(),
-              row["speedup"].get<double>(), row["gbs"].get<double>(),
-              row["copy_gbs"].get<double>(), row["percent_of_copy"].get<double>(),
+              row["speedup"].get<double>(), row["gbs"].get<double>(), row["copy_gbs"].get<double>(),
+              row["percent_of_copy"].get<double>(),
               row["identical"].get<bool>() ? "equal" : "DIFFERENT");
   std::fflush(stdout);
 }
 
 void print_compilation(const Json& compilation) {
-  std::printf("\ncompiling, cold\n  one kernel: %.1f ms (median of 15 different ones)\n"
-              "  16 kernels in a graph: %.1f ms each\n",
-              compilation["one_kernel_cold_ms"].get<double>(),
-              compilation["sixteen_kernels_cold_ms_each"].get<double>());
+  std::printf(
+      "\ncompiling, cold\n  one kernel: %.1f ms (median of 15 different ones)\n"
+      "  16 kernels in a graph: %.1f ms each\n",
+      compilation["one_kernel_cold_ms"].get<double>(),
+      compilation["sixteen_kernels_cold_ms_each"].get<double>());
   if (!compilation["model_cold_ms"].is_null()) {
     std::printf("  model, file to first result at batch 1: %.0f ms cold, %.1f ms warm\n",
                 compilation["model_cold_ms"].get<double>(),

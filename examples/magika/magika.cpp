@@ -26,7 +26,9 @@ struct Sample {
   std::vector<int32_t> features;  // head, then tail
 };
 
-bool is_blank(unsigned char byte) { return std::strchr(" \t\n\r\v\f", byte) != nullptr && byte != 0; }
+bool is_blank(unsigned char byte) {
+  return std::strchr(" \t\n\r\v\f", byte) != nullptr && byte != 0;
+}
 
 // Head from the left, padded on its right; tail from the right, padded on its left.
 std::vector<int32_t> features_of(const std::string& head_window, const std::string& tail_window) {

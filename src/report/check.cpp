@@ -310,9 +310,12 @@ ReportJson check_json(const Graph& source, const std::vector<CheckProgram>& prog
   for (const CheckProgram& program : programs) {
     names.push_back(program.name);
   }
-  return {{"graph", source.name}, {"device", "cpu"},
-          {"numerics", numerics_text(settings.numerics)}, {"environment", environment},
-          {"passed", passed},     {"programs", names},
+  return {{"graph", source.name},
+          {"device", "cpu"},
+          {"numerics", numerics_text(settings.numerics)},
+          {"environment", environment},
+          {"passed", passed},
+          {"programs", names},
           {"cases", results}};
 }
 

@@ -1,4 +1,4 @@
-// explain_json: groups, decisions and totals of interface.md, at concrete sizes.
+// explain_json: groups, decisions and totals, at concrete sizes.
 
 #include <algorithm>
 #include <set>
@@ -202,9 +202,12 @@ Json totals_json(const ExplainInput& input) {
 
 std::string_view numerics_text(Numerics numerics) {
   switch (numerics) {
-    case Numerics::exact: return "exact";
-    case Numerics::wide: return "wide";
-    case Numerics::fast: return "fast";
+    case Numerics::exact:
+      return "exact";
+    case Numerics::wide:
+      return "wide";
+    case Numerics::fast:
+      return "fast";
   }
   return "";
 }

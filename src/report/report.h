@@ -1,4 +1,5 @@
-// explain, bench and check: read-only views over all stages. JSON in the form of interface.md.
+// explain, bench and check: read-only views over all stages. Each is a JSON object and a text made
+// from it.
 #pragma once
 
 #include <functional>
@@ -12,7 +13,7 @@
 
 namespace ingot {
 
-using ReportJson = nlohmann::ordered_json;  // keys in the order of interface.md
+using ReportJson = nlohmann::ordered_json;  // keys stay in the order they were put in
 using ReportProgress = std::function<void(double done, const std::string& what)>;
 
 std::string_view numerics_text(Numerics numerics);

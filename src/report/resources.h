@@ -18,7 +18,7 @@ struct ResourceEstimate {
 ResourceEstimate estimate_resources(const loop::Kernel& kernel, const DeviceModel& device,
                                     const Bindings& sizes);
 
-// The object `resources` of interface.md; what only a GPU has is null on the CPU.
+// The object `resources`; what only a GPU has is null on the CPU.
 ReportJson resources_json(const loop::Kernel& kernel, const DeviceModel& device,
                           const Bindings& sizes);
 

@@ -98,9 +98,9 @@ TEST_P(OnDevice, HasEveryKeyOfTheInterface) {
     EXPECT_TRUE(result["totals"].contains(key)) << key;
   }
   const Json& group = result["groups"][0];
-  for (const char* key : {"materialized", "recomputed", "bytes_workspace", "flops", "intensity",
-                          "bound", "schedule", "batch_invariant", "resources", "predicted_us",
-                          "measured_us", "percent_of_ceiling"}) {
+  for (const char* key :
+       {"materialized", "recomputed", "bytes_workspace", "flops", "intensity", "bound", "schedule",
+        "batch_invariant", "resources", "predicted_us", "measured_us", "percent_of_ceiling"}) {
     EXPECT_TRUE(group.contains(key)) << key;
   }
   const bool gpu = std::string(GetParam()) != "cpu";
@@ -157,8 +157,9 @@ TEST(Explain, SharedValueSaysWhatBothChoicesCost) {
 TEST(Explain, TextNamesGroupsReasonsAndBytes) {
   const std::string text =
       Program::parse(bias_gelu_text).compile(planned("cpu", {{"B", 16384}})).explain();
-  for (const char* part : {"2 ops, 2 kernels separate -> 1 fused", "1,073,758,208 B (1.07 GB)",
-                           "group 0 add_gelu (elementwise): t, y", "yes  t -> y  local_dependency"}) {
+  for (const char* part :
+       {"2 ops, 2 kernels separate -> 1 fused", "1,073,758,208 B (1.07 GB)",
+        "group 0 add_gelu (elementwise): t, y", "yes  t -> y  local_dependency"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }
@@ -175,8 +176,7 @@ TEST(Compiled, RunsWithTheEvaluatorsBits) {
 }
 
 TEST(Compiled, RunsOnStridedViews) {
-  const Program program =
-      Program::parse("graph p(x: f32[3, 5]) {\n  y = neg(x)\n  return y\n}\n");
+  const Program program = Program::parse("graph p(x: f32[3, 5]) {\n  y = neg(x)\n  return y\n}\n");
   Tensor columns(DType::f32, {5, 3}), result(DType::f32, {5, 3});
   for (int64_t i = 0; i < 15; ++i) {
     columns.set_f64(i, static_cast<double>(i));
@@ -267,8 +267,9 @@ TEST(Compiled, EditedKernelIsTheOneThatRunsAndCheckFindsItsFault) {
 }
 
 TEST(Compiled, CheckPassesOnTheExample) {
-  const Program program = Program::parse("graph p(x: f32[N, 10], m: bool[N, 10]) {\n"
-                                         "  z = select(m, x, -inf)\n  y = softmax(z)\n  return y\n}\n");
+  const Program program = Program::parse(
+      "graph p(x: f32[N, 10], m: bool[N, 10]) {\n"
+      "  z = select(m, x, -inf)\n  y = softmax(z)\n  return y\n}\n");
   const std::vector<Tensor> inputs = {program.sample("x", "random", {{"N", 5}}),
                                       program.sample("m", "random", {{"N", 5}})};
   const CheckResult result = program.compile().check(inputs);

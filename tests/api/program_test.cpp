@@ -68,14 +68,16 @@ TEST(Program, NamesAnUnknownOpAndTheNearestOne) {
   Program program("p");
   const Value x = program.input("x", DType::f32, {4});
   const std::string text = message_of([&] { program.op("sofmax", {x}); });
-  EXPECT_NE(text.find("no op is named 'sofmax'; did you mean 'softmax'?"), std::string::npos) << text;
+  EXPECT_NE(text.find("no op is named 'sofmax'; did you mean 'softmax'?"), std::string::npos)
+      << text;
 }
 
 TEST(Program, NamesAnUnknownAttributeAndTheKnownOnes) {
   Program program("p");
   const Value x = program.input("x", DType::f32, {4, 4});
   const std::string text = message_of([&] { program.op("sum", {x}, {{"axes", Dims{1}}}); });
-  EXPECT_NE(text.find("sum: no attribute 'axes'; it has dims, keepdims"), std::string::npos) << text;
+  EXPECT_NE(text.find("sum: no attribute 'axes'; it has dims, keepdims"), std::string::npos)
+      << text;
 }
 
 TEST(Program, GeluTakesItsFormByNameAsInText) {
@@ -83,7 +85,8 @@ TEST(Program, GeluTakesItsFormByNameAsInText) {
   const Value x = program.input("x", DType::f32, {4});
   program.output(program.op("gelu", {x}, {{"approximate", "tanh"}}, "y"));
   EXPECT_EQ(program.print(), Program::parse("graph p(x: f32[4]) {\n  y = gelu(x, approximate="
-                                            "\"tanh\")\n  return y\n}\n").print());
+                                            "\"tanh\")\n  return y\n}\n")
+                                 .print());
 }
 
 TEST(Program, ShapesThatDoNotBroadcastAreNamed) {
@@ -121,19 +124,28 @@ TEST(Sizes, ComeFromShapes) {
   const Program program = bias_gelu();
   EXPECT_EQ(program.sizes_of({{"x", {7, 64}}}), (Sizes{{"B", 7}}));
   EXPECT_EQ(program.sizes_of({{"x", {-1, 64}}}), Sizes{});
-  EXPECT_NE(message_of([&] { program.sizes_of({{"x", {7, 65}}}); }).find("x[1]: expected 64, got 65"),
+  EXPECT_NE(message_of([&] {
+              program.sizes_of({{"x", {7, 65}}});
+            }).find("x[1]: expected 64, got 65"),
             std::string::npos);
-  EXPECT_NE(message_of([&] { program.sizes_of({{"z", {7}}}); }).find("this program has x, b"),
+  EXPECT_NE(message_of([&] {
+              program.sizes_of({{"z", {7}}});
+            }).find("this program has x, b"),
             std::string::npos);
-  EXPECT_NE(message_of([&] { program.sizes_of({{"x", {7}}}); }).find("expected 2 dimensions"),
+  EXPECT_NE(message_of([&] {
+              program.sizes_of({{"x", {7}}});
+            }).find("expected 2 dimensions"),
             std::string::npos);
 }
 
 TEST(Sizes, SolveExpressions) {
-  const Program program = Program::parse("graph p(x: f32[2*B], y: f32[B]) {\n"
-                                         "  s = sum(x, dims=[0])\n  z = add(y, s)\n  return z\n}\n");
+  const Program program = Program::parse(
+      "graph p(x: f32[2*B], y: f32[B]) {\n"
+      "  s = sum(x, dims=[0])\n  z = add(y, s)\n  return z\n}\n");
   EXPECT_EQ(program.sizes_of({{"x", {14}}}), (Sizes{{"B", 7}}));
-  EXPECT_NE(message_of([&] { program.sizes_of({{"x", {15}}}); }).find("no B gives that"),
+  EXPECT_NE(message_of([&] {
+              program.sizes_of({{"x", {15}}});
+            }).find("no B gives that"),
             std::string::npos);
 }
 

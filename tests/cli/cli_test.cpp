@@ -132,8 +132,8 @@ TEST_F(Cli, PrintParsesBack) {
 
 TEST_F(Cli, PlanAndLowerNeedNoCompiler) {
   for (const char* command : {"plan", "lower", "explain", "emit"}) {
-    const Result result =
-        run(std::string(command) + " bias_gelu.ingot --dim B=4", "CXX=/nonexistent PATH=/nonexistent");
+    const Result result = run(std::string(command) + " bias_gelu.ingot --dim B=4",
+                              "CXX=/nonexistent PATH=/nonexistent");
     EXPECT_EQ(result.code, 0) << command << result.err;
     EXPECT_NE(result.out.find("add_gelu"), std::string::npos) << result.out;
   }

@@ -92,7 +92,8 @@ TEST(CopyRate, IsPlausibleAndTakesAnySize) {
 TEST(CheckCases, HoldSpecialValuesAndTails) {
   const Graph graph = parse_graph(
       "graph g(x: f32[B, 30], m: bool[B, 30], t: f32[9], ids: i32[B]) {\n"
-      "  y = select(m, x, 0.0)\n  r = gather(t, ids, dim=0)\n  return y, r\n}\n", "g");
+      "  y = select(m, x, 0.0)\n  r = gather(t, ids, dim=0)\n  return y, r\n}\n",
+      "g");
   std::vector<Tensor> given;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     given.push_back(random_input(graph, i, {{"B", 4}}, 0, 1));

@@ -1,0 +1,73 @@
+// A compiled program: run, explained, measured, checked.
+#pragma once
+
+#include <ingot/options.h>
+#include <ingot/tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ingot {
+
+// Called now and then during long work with the part done, 0 to 1, and what is under way.
+using Progress = std::function<void(double done, const std::string& what)>;
+
+struct BenchOptions {
+  int repeats = 0;  // 0: as many as about two seconds allow, at least 7
+  Progress progress = {};
+};
+struct CheckOptions {
+  std::optional<double> rtol = {}, atol = {};  // instead of the contract's bounds
+  Progress progress = {};
+};
+struct CheckResult {
+  bool passed;
+  std::string report_text, report_json;
+};
+
+// A compiled program. Thread-safe; cheap to move.
+class Compiled {
+ public:
+  // Inputs in order; sizes of named dimensions come from their shapes. Any strides, any alignment.
+  void run(const std::vector<TensorView>& inputs, const std::vector<TensorView>& outputs) const;
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs) const;
+  std::vector<std::vector<int64_t>> output_shapes(const std::vector<Tensor>& inputs) const;
+
+  // The report, for a person or as JSON; sizes as in Options::sizes, 1 where
+  // absent. With `measure`, times separate and fused are measured on random data (device "cpu").
+  std::string explain(bool measure = false) const;
+  std::string explain_json(bool measure = false) const;
+  // Separate against fused in one run: JSON, or its text.
+  std::string bench_json(const std::vector<Tensor>& inputs, const BenchOptions& options = {}) const;
+  static std::string bench_text(const std::string& json);
+  // Fused, separate and reference compared under the numerics contract, on `inputs` and on special
+  // values and sizes of its own.
+  CheckResult check(const std::vector<Tensor>& inputs, const CheckOptions& options = {}) const;
+
+  std::string compile_text() const;  // one line: kernels, units, from the cache or compiled, time
+  std::string plan_text() const;     // parses back (Options::plan_file)
+  std::string lower_text() const;    // all kernels as loop IR
+  struct Source {
+    std::string name;      // kernel name
+    std::string language;  // "c++"; empty for a device that is only planned for
+    std::string text;      // compiles alone, can be edited and given back (Options::kernel_files)
+    std::string resources_json;
+  };
+  std::vector<Source> sources() const;
+
+  Compiled(Compiled&&) noexcept;
+  Compiled& operator=(Compiled&&) noexcept;
+  ~Compiled();
+
+ private:
+  friend class Program;
+  Compiled();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ingot

@@ -1,0 +1,31 @@
+// Files, devices, ops, the environment and the kernel cache: what needs no program.
+#pragma once
+
+#include <ingot/options.h>
+#include <ingot/tensor.h>
+
+#include <cstdint>
+#include <string>
+
+namespace ingot {
+
+// A tensor from a .npy file or a .pb file (an ONNX TensorProto), by the file's ending.
+Tensor load_tensor(const std::string& path);
+
+std::string version_text();
+std::string ops_text();      // the op table for a person
+std::string ops_markdown();  // docs/ops.md
+std::string ops_header();    // include/ingot/ops.h
+std::string ops_json();
+std::string devices_text(bool measure);
+std::string devices_json(bool measure);
+std::string environment_json(const Options& options = {});
+struct CacheSummary {
+  std::string directory;
+  int64_t entries, bytes, damaged;
+};
+CacheSummary cache_stats(const std::string& cache_dir);
+CacheSummary cache_verify(const std::string& cache_dir);
+CacheSummary cache_clear(const std::string& cache_dir);
+
+}  // namespace ingot

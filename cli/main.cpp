@@ -209,6 +209,10 @@ int main_of(int argc, char** argv) {
     });
   }
   add_table_commands(app, arguments, command);
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
+    report(fmt::format("error: there is no command '{}'; `ingot --help` lists them", argv[1]));
+    return wrong_input;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

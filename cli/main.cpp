@@ -67,7 +67,10 @@ void add_program_options(CLI::App& app, const Subcommand& subcommand, Arguments&
         ->allow_extra_args(false);
   }
   if ((subcommand.takes & folder) != 0) {
-    app.add_option("--out", arguments.out, "folder to write to");
+    app.add_option("--out", arguments.out,
+                   subcommand.command == emit
+                       ? "folder for the whole sources; without it the kernels alone are shown"
+                       : "folder to write the outputs to, as NAME.npy");
   }
   if ((subcommand.takes & bounds) != 0) {
     app.add_option("--rtol", arguments.rtol, "relative bound instead of the contract's");
@@ -209,7 +212,9 @@ int main_of(int argc, char** argv) {
     });
   }
   add_table_commands(app, arguments, command);
-  if (argc > 1 && argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
+  if (argc > 1 && argv[1][0] != '-' &&
+      app.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == argv[1]; })
+          .empty()) {
     report(fmt::format("error: there is no command '{}'; `ingot --help` lists them", argv[1]));
     return wrong_input;
   }

@@ -94,7 +94,7 @@ int emit(const Arguments& arguments) {
   }
   for (const Compiled::Source& source :
        arguments.out.empty() ? sources : std::vector<Compiled::Source>()) {
-    fmt::print("{}\n", source.text.empty() ? source.resources_json : source.text);
+    fmt::print("{}\n", source.text.empty() ? source.resources_json : source.kernel);
   }
   return 0;
 }

@@ -147,9 +147,11 @@ void show(const std::string& model, const std::string& labels_path,
   require_labels_fit(outputs.at(0), labels);
   print_table(samples, outputs[0], labels);
 
-  std::printf("\nWhat fusion did to the model (times on random bytes):\n%s",
-              compiled.explain(true).c_str());
-  std::printf("\nSeparate against fused on these files:\n%s",
+  // The report without its last part, a line for each edge: `ingot explain` shows that, too.
+  const std::string report = compiled.explain(true);
+  std::printf("\nWhat fusion did to the model (times on random bytes)\n%s",
+              report.substr(0, report.find("\ndecisions (")).c_str());
+  std::printf("\nSeparate against fused on these files\n%s",
               ingot::Compiled::bench_text(compiled.bench_json({batch})).c_str());
 }
 

@@ -55,6 +55,7 @@ class Compiled {
     std::string name;      // kernel name
     std::string language;  // "c++"; empty for a device that is only planned for
     std::string text;      // compiles alone, can be edited and given back (Options::kernel_files)
+    std::string kernel;    // the kernel without the library functions before it
     std::string resources_json;
   };
   std::vector<Source> sources() const;

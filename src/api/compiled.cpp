@@ -156,12 +156,13 @@ std::vector<Compiled::Source> Compiled::sources() const {
         continue;
       }
       Json resources = resources_json(kernel, state_->device, sizes);
-      Source source{kernel.name, "", "", ""};
+      Source source{kernel.name, "", "", "", ""};
       if (!pipeline.sources.empty()) {
         const KernelSource& text = pipeline.sources[g][v];
         resources["scratch_bytes"] = text.scratch_bytes.text();
         source.language = "c++";
         source.text = standalone_text(text);
+        source.kernel = text.text;
       }
       source.resources_json = resources.dump(2);
       sources.push_back(std::move(source));

@@ -36,17 +36,20 @@ void copy_plain(std::byte* to, const std::byte* from, int64_t bytes) {
 __attribute__((target("avx2"))) void copy_streaming(std::byte* to, const std::byte* from,
                                                     int64_t bytes) {
   for (int64_t at = 0; at < bytes; at += step) {
-    for (int64_t ahead = 0; ahead < step; ahead += line) {
-      _mm_prefetch(reinterpret_cast<const char*>(from + at + ahead + prefetch_distance),
-                   _MM_HINT_T0);
-    }
-    __m256i part[4];
-    for (int i = 0; i < 4; ++i) {
-      part[i] = _mm256_load_si256(reinterpret_cast<const __m256i*>(from + at + 32 * i));
-    }
-    for (int i = 0; i < 4; ++i) {
-      _mm256_stream_si256(reinterpret_cast<__m256i*>(to + at + 32 * i), part[i]);
-    }
+    const char* const ahead = reinterpret_cast<const char*>(from + at + prefetch_distance);
+    _mm_prefetch(ahead, _MM_HINT_T0);
+    _mm_prefetch(ahead + line, _MM_HINT_T0);
+    const auto* const source = reinterpret_cast<const __m256i*>(from + at);
+    auto* const target = reinterpret_cast<__m256i*>(to + at);
+    // Written out: a loop over an array of four would go through the stack.
+    const __m256i a = _mm256_load_si256(source);
+    const __m256i b = _mm256_load_si256(source + 1);
+    const __m256i c = _mm256_load_si256(source + 2);
+    const __m256i d = _mm256_load_si256(source + 3);
+    _mm256_stream_si256(target, a);
+    _mm256_stream_si256(target + 1, b);
+    _mm256_stream_si256(target + 2, c);
+    _mm256_stream_si256(target + 3, d);
   }
   _mm_sfence();
 }

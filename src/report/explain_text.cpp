@@ -50,6 +50,8 @@ std::string list_text(const Json& names) {
 
 std::string bytes_of(const Json& value) { return bytes_text(value.get<int64_t>()); }
 
+std::string short_bytes_of(const Json& value) { return short_bytes_text(value.get<int64_t>()); }
+
 std::string time_of(const Json& value) {
   return value.is_null() ? "not measured" : time_text(value.get<double>());
 }
@@ -123,12 +125,12 @@ void add_group(const Json& group, std::string& out) {
     out += fmt::format("    why: {}\n", short_paths(reason));
   }
   out += fmt::format("    reads {} ({}), writes {} ({})", list_text(group["inputs"]),
-                     bytes_of(group["bytes_read"]), list_text(group["outputs"]),
-                     bytes_of(group["bytes_written"]));
+                     short_bytes_of(group["bytes_read"]), list_text(group["outputs"]),
+                     short_bytes_of(group["bytes_written"]));
   if (group["bytes_workspace"].get<int64_t>() != 0) {
-    out += fmt::format(", workspace {}", bytes_of(group["bytes_workspace"]));
+    out += fmt::format(", workspace {}", short_bytes_of(group["bytes_workspace"]));
   }
-  out += fmt::format("; saves {}\n", bytes_of(group["bytes_saved"]));
+  out += fmt::format("; saves {}\n", short_bytes_of(group["bytes_saved"]));
   for (const char* key : {"materialized", "recomputed"}) {
     if (!group[key].empty()) {
       out += fmt::format("    {}: {}\n", key, list_text(group[key]));
@@ -141,8 +143,10 @@ void add_group(const Json& group, std::string& out) {
   add_resources(group["resources"], out);
   out += fmt::format("    predicted {}", time_of(group["predicted_us"]));
   if (!group["measured_us"].is_null()) {
-    out += fmt::format(", measured {} = {:.0f} % of the copy rate", time_of(group["measured_us"]),
-                       group["percent_of_ceiling"].get<double>());
+    out += fmt::format(", measured {}", time_of(group["measured_us"]));
+    if (group["bound"] == "memory") {
+      out += fmt::format(" = {:.0f} % of the copy rate", group["percent_of_ceiling"].get<double>());
+    }
   }
   out += "\n";
 }
@@ -166,13 +170,14 @@ void add_decisions(const Json& decisions, std::string& out) {
         fmt::format("  {}  {:<{}}  {}", decision["fused"].get<bool>() ? "yes" : "no ",
                     edge(decision), width, decision["reason"].get<std::string>());
     if (saved != 0) {
-      line += fmt::format(", saves {}", bytes_text(saved));
+      line += fmt::format(", saves {}", short_bytes_text(saved));
     }
     if (!decision["bytes_if_materialized"].is_null()) {
-      line += fmt::format(" (materialized {}", bytes_of(decision["bytes_if_materialized"]));
-      line += decision["bytes_if_recomputed"].is_null()
-                  ? ")"
-                  : fmt::format(", recomputed {})", bytes_of(decision["bytes_if_recomputed"]));
+      line += fmt::format(" (materialized {}", short_bytes_of(decision["bytes_if_materialized"]));
+      line +=
+          decision["bytes_if_recomputed"].is_null()
+              ? ")"
+              : fmt::format(", recomputed {})", short_bytes_of(decision["bytes_if_recomputed"]));
     }
     if (const std::string detail = decision["detail"]; !detail.empty()) {
       line += ": " + short_paths(detail);

@@ -54,6 +54,7 @@ class Emitter {
   std::string rounded(std::string text, DType dtype) const;
   std::string load_text(const loop::Load& load) const;
   void emit_subscript_load(const loop::Load& load);
+  static bool advances(const Sym& index, std::string_view variable);
   void prefetch(const loop::Load& load);
   // Lane by lane: a function of the lane, and the routine that calls it.
   bool by_lane(const loop::Load& load) const;

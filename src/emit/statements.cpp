@@ -223,9 +223,20 @@ void Emitter::emit_subscript_load(const Load& load) {
   values_[load.name] = std::move(value);
 }
 
+// Whether the expression grows with the variable, and is not only taken modulo something.
+bool Emitter::advances(const Sym& index, std::string_view variable) {
+  for (const Sym::Term& term : index.terms()) {
+    for (const auto& atom : term.atoms) {
+      if (atom->kind == Sym::Atom::Kind::variable && atom->name == variable) return true;
+      if (atom->kind == Sym::Atom::Kind::floor_div && advances(atom->left, variable)) return true;
+    }
+  }
+  return false;
+}
+
 void Emitter::prefetch(const Load& load) {
-  // What every iteration of the phase reads again stays in a cache by itself.
-  if (!load.index.uses(phase_var_) || access(load.index).kind != Access::contiguous) return;
+  // What the iterations of the phase read again and again stays in a cache by itself.
+  if (!advances(load.index, phase_var_) || access(load.index).kind != Access::contiguous) return;
   int64_t lines = std::max<int64_t>(vector_lanes * byte_size(load.dtype) / 64, 1);
   line(fmt::format("prefetch_lines<{}>((const char*)({}) + {});", lines,
                    pointer(load.buffer, access(load.index).index), chunk_->prefetch_bytes));
@@ -299,6 +310,9 @@ std::string Emitter::lane_load(const Load& load, const std::string& name) {
 void Emitter::emit(const IndexValue& index) {
   bool varying = chunk_ && is_varying(Stmt(index));
   Lanes lanes = lanes_of(index.dtype);
+  if (index.report >= 0 && !differs_by_lane(index.guards)) {
+    line(fmt::format("if (!({})) *call->report = {};", condition(index.guards), index.report + 1));
+  }
   define(index.name, index.dtype, lanes, varying, [&](const std::string& name) {
     return index.dtype == DType::boolean ? within_text(index, name) : index_text(index, name);
   });
@@ -308,8 +322,14 @@ std::string Emitter::within_text(const IndexValue& index, const std::string& nam
   if (!differs_by_lane(index.guards)) {
     return fmt::format("broadcast_bool({})", condition(index.guards));
   }
-  if (!follows_lanes(index.guards)) {
-    lane_function(name, "bool", {fmt::format("return {};", lane_condition(index.guards))});
+  if (index.report >= 0 || !follows_lanes(index.guards)) {
+    std::string holds = lane_condition(index.guards);
+    std::vector<std::string> body{fmt::format("return {};", holds)};
+    if (index.report >= 0) {
+      body = {fmt::format("if ({}) return true;", holds),
+              fmt::format("*call->report = {};", index.report + 1), "return false;"};
+    }
+    lane_function(name, "bool", body);
     return gather_text(DType::boolean, name);
   }
   std::vector<std::string> parts;
@@ -409,11 +429,16 @@ void Emitter::emit(const Store& store) {
   }
   std::string place = pointer(store.buffer, at.index);
   if (!chunk_) return line(fmt::format("store_{}({}, {}, 1);", name, place, text));
-  bool streaming = store.mode == StoreMode::streaming && can_stream(dtype) &&
-                   chunk_->lanes.empty() && aligned(store.index);
-  if (streaming) {
+  bool streaming =
+      store.mode == StoreMode::streaming && can_stream(dtype) && chunk_->lanes.empty();
+  if (streaming && aligned(store.index)) {
     streams_ = source_.needs_alignment = true;
     return line(fmt::format("stream_{}({}, {});", name, place, text));
+  }
+  if (streaming) {  // rows of unknown length: some may start off a line
+    streams_ = true;
+    return line(fmt::format("if (on_line({})) stream_{}({}, {}); else store_{}({}, {});", place,
+                            name, place, text, name, place, text));
   }
   line(fmt::format("store_{}({}, {}{});", name, place, text, lanes_argument()));
 }

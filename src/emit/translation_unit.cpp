@@ -31,6 +31,7 @@ INLINE void prefetch_lines(const char* p) {
   prefetch(p);
   if constexpr (n > 1) prefetch_lines<n - 1>(p + 64);
 }
+INLINE bool on_line(const void* p) { return (long)p % 64 == 0; }
 INLINE I32 lane_numbers() { return load_i32(lane_table); }
 INLINE M32 live_lanes(int n) { return lane_numbers() < n; }
 INLINE int lane_limit(long n) { return n < 0 ? 0 : n > INGOT_LANES ? INGOT_LANES : (int)n; }
@@ -49,7 +50,8 @@ constexpr Routine routines[] = {
     {"broadcast_bf16",
      "INLINE F32 broadcast_bf16(unsigned short h) { return from_bits(splat_i32(h << 16)); }\n"},
     {"broadcast_f16",
-     "INLINE F32 broadcast_f16(unsigned short h) { return widen_f16(splat_i32(h)); }\n"},
+     "INLINE F32 broadcast_f16(unsigned short h) {"
+     " return splat_f32(widen_f16(i32v{} + h)[0]); }\n"},
     {"first_lane", R"(INLINE long first_lane(I64 v) {
   long first;
   store_i64(&first, v, 1);

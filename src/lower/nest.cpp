@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t flat_block = 4096;        // elements a flat iteration covers
 constexpr int64_t unblocked_inner = 16384;  // longest inner dimension that stays one loop
 constexpr int64_t narrow_inner = 16;        // shorter inner dimensions are flattened with the outer
+constexpr double cheap_instructions = 4;    // less than a store and a load cost
 constexpr int64_t thread_elements = 16384;  // elements below which another thread is not worth it
 
 std::string comment_of(const Group& group, const Schedule& schedule) {
@@ -82,6 +83,17 @@ bool Nest::on_domain(NodeId node) const {
   return reduced_.empty();
 }
 
+// Vector instructions to compute a node again from loads and finished reductions.
+double Nest::instructions_of(NodeId id) const {
+  const Node& node = graph_[id];
+  const OpInfo& info = op_info(node.op);
+  bool inside = std::binary_search(group_.nodes.begin(), group_.nodes.end(), id);
+  if (!inside || info.category == Category::reduction) return 0;
+  double total = info.category == Category::elementwise ? info.instructions : 0;
+  for (NodeId operand : node.operands) total += instructions_of(operand);
+  return total;
+}
+
 // A value of the plan's choice is kept between passes: in its own output, in the row of an output
 // that the last pass writes at the same place, or in a scratch row.
 void Nest::choose_staging() {
@@ -92,6 +104,9 @@ void Nest::choose_staging() {
     if (demand == findings_->demands.end() || demand->second.size() != 1) continue;
     int level = level_.at(id);
     if (level >= levels_) continue;
+    // Past the caches an output is stored once, by the last pass; cheap ones are computed again.
+    bool output = values_.is_output(id);
+    if (output && schedule_.streaming && instructions_of(id) <= cheap_instructions) continue;
     std::vector<Sym> index = demand->second.begin()->second;
     Staged staged{
         id,    index, "", values_.kept_dtype(id), flat_index(graph_[id].type.shape, index),

@@ -88,6 +88,9 @@ class Nest {
 
   bool on_domain(NodeId node) const;
   bool may_stream(NodeId output) const;
+  bool holds_staged(NodeId output) const;
+  int store_level(NodeId output) const;
+  double instructions_of(NodeId id) const;
   std::vector<NodeId> reductions_at(int level) const;
   std::vector<Sym> reduced_index(NodeId reduction) const;
   std::string accumulator(NodeId reduction, const std::string& suffix, int lanes);

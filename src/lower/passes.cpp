@@ -64,7 +64,7 @@ std::vector<NodeId> Nest::reductions_at(int level) const {
 void Nest::store_outputs(int level, bool full) {
   std::vector<loop::Store> stores;
   for (NodeId id : group_.outputs) {
-    if (level_.at(id) != level || on_domain(id) != full) continue;
+    if (store_level(id) != level || on_domain(id) != full) continue;
     const std::vector<Sym>& index = group_.domain.index.at(id);
     Typed value = values_.value(id, index);
     loop::Store store;
@@ -96,18 +96,32 @@ void Nest::bind_staged(int level) {
   }
 }
 
+bool Nest::holds_staged(NodeId output) const {
+  return std::any_of(staged_.begin(), staged_.end(),
+                     [&](const Staged& staged) { return staged.buffer == values_.buffer(output); });
+}
+
+// The pass that stores an output: as soon as it is known; but when rows go past the caches, in the
+// last pass, where it is computed again from operands that are still near.
+int Nest::store_level(NodeId output) const {
+  int level = level_.at(output);
+  if (!schedule_.streaming || columns_ || !on_domain(output) || holds_staged(output)) return level;
+  bool last_pass = std::any_of(group_.outputs.begin(), group_.outputs.end(), [&](NodeId id) {
+    return level_.at(id) == levels_ && on_domain(id);
+  });
+  return last_pass ? levels_ : level;
+}
+
 bool Nest::may_stream(NodeId output) const {
-  if (!schedule_.streaming || columns_ || level_.at(output) != levels_) return false;
-  for (const Staged& staged : staged_) {
-    if (staged.buffer == values_.buffer(output)) return false;
-  }
+  if (!schedule_.streaming || columns_ || holds_staged(output)) return false;
   // Each row has to start on a vector boundary.
   const std::vector<DomainVar>& vars = group_.domain.vars;
   if (vars.empty()) return false;
   int64_t bytes = byte_size(graph_[output].type.dtype);
   Sym row = vars.back().extent;
   bool one_loop = reduced_.empty() && merged(kept_, true).size() == 1;
-  return one_loop || (row.constant() && *row.constant() * bytes % 64 == 0);
+  // Rows of unknown length are tested where they are stored.
+  return one_loop || !row.constant() || *row.constant() * bytes % 64 == 0;
 }
 
 // Opens the loops over the reduced variables. `chunked` cuts the last one as the canonical order

@@ -363,6 +363,34 @@ Typed Values::pad(NodeId node, const std::vector<Sym>& index, const Context& con
   return choose(access.guards, inside, padding, kept_dtype(node), n.name);
 }
 
+// Raises `report` where the element is wanted (`context`) and its id is not `within`.
+void Values::check_id(const std::vector<Guard>& within, const Context& context, int report) {
+  std::vector<Guard> checked = within;
+  if (!context.guards.empty()) {
+    Typed one{loop::Literal{1, 1}, DType::i32}, zero{loop::Literal{}, DType::i32};
+    Typed good = choose(within, one, zero, DType::i32, "good");
+    std::vector<Guard> wanted;
+    for (const loop::Guard& guard : context.guards) {
+      wanted.push_back({guard.value, guard.lo, guard.hi});
+    }
+    Typed state = choose(wanted, good, one, DType::i32, "good");
+    checked = {{Sym::var(std::get<std::string>(state.operand)), Sym(1), Sym(2)}};
+  }
+  loop::IndexValue check;
+  check.name = unique("checked");
+  check.dtype = DType::boolean;
+  check.report = report;
+  std::set<std::string> needs;
+  for (const Guard& guard : checked) {
+    subscripts_.push_back(guard.value);
+    check.guards.push_back(
+        {substituted(guard.value), substituted(guard.lo), substituted(guard.hi)});
+    add_names(check.guards.back().value, &needs);
+  }
+  std::string name = check.name;
+  place(std::move(check), name, DType::boolean, needs);
+}
+
 Typed Values::gather(NodeId node, const std::vector<Sym>& index, const Context& context) {
   const Node& n = graph_[node];
   Access ids_access = operand_access(graph_, node, 1, index, domain_ranges_);
@@ -380,9 +408,14 @@ Typed Values::gather(NodeId node, const std::vector<Sym>& index, const Context& 
   std::vector<Guard> guards{{Sym::var(id_name), Sym(0), rows}};
   Context inner = within(context, guards);
   if (text_attr(op_info(n.op), n.attrs, "out_of_range") == "error") {
-    inner.report = static_cast<int>(kernel_.reports.size());
+    int report = static_cast<int>(kernel_.reports.size());
     kernel_.reports.push_back(
         fmt::format("gather '{}': an index is out of range [0, {})", n.name, rows.text()));
+    if (is_buffer(n.operands[0]) && context.guards.empty()) {
+      inner.report = report;  // by the load itself
+    } else {
+      check_id(guards, context, report);
+    }
   }
   Typed row = value(n.operands[0], access.index, inner);
   if (is_buffer(n.operands[0])) return row;  // the load itself gives 0 outside

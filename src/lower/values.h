@@ -25,6 +25,7 @@ class Values {
 
   // The kernel under construction: params for the group's inputs and outputs are declared.
   loop::Kernel& kernel() { return kernel_; }
+  bool is_output(NodeId node) const { return buffers_.count(node) > 0 && !is_buffer(node); }
   std::string buffer(NodeId node) const { return buffers_.at(node); }
   // An identifier from a user's name, not used in this kernel before.
   std::string unique(const std::string& wanted);
@@ -87,6 +88,7 @@ class Values {
   Typed index_value(DType dtype, const Sym& value, const std::string& name);
   Typed load(const std::string& buffer, DType dtype, const Sym& flat, const Context& context,
              loop::Literal otherwise, const std::string& name);
+  void check_id(const std::vector<Guard>& within, const Context& context, int report);
   Typed choose(const std::vector<Guard>& guards, const Typed& inside, const Typed& outside,
                DType dtype, const std::string& name);
   Context within(const Context& context, const std::vector<Guard>& guards) const;

@@ -58,6 +58,7 @@ class Definition {
   bool keepdims() const { return flag_attr(info_, node_.attrs, "keepdims"); }
   double epsilon() const { return real_attr(info_, node_.attrs, "epsilon"); }
   const Shape& shape() const { return node_.type.shape; }
+  const Node& node() const { return node_; }
 
   Attrs reduce(bool keepdims) const {
     std::vector<Sym> sizes;
@@ -158,12 +159,14 @@ NodeId logsumexp(Definition& d) {
   return d.result("logsumexp", Op::add, {shift, log});
 }
 
-// e = exp(x − max(x)); e / sum(e)
+// e = exp(x − max(x)); e · (1 / sum(e))
 NodeId softmax(Definition& d) {
   NodeId x = d.operand(0, "wide");
   NodeId max = d.add("max", Op::max, {x}, d.reduce(true));
   NodeId exp = d.add("exp", Op::exp, {d.add("shifted", Op::sub, {x, max})});
-  return d.result("softmax", Op::div, {exp, d.add("sum", Op::sum, {exp}, d.reduce(true))});
+  NodeId sum = d.add("sum", Op::sum, {exp}, d.reduce(true));
+  // One division a row: a division of each element costs as much as its exponential.
+  return d.result("softmax", Op::mul, {exp, d.add("inverse", Op::reciprocal, {sum})});
 }
 
 // d = x − max(x); d − log(sum(exp(d)))
@@ -202,6 +205,17 @@ NodeId rms_norm(Definition& d) {
   return d.result("rms_norm", Op::mul, {normalized, d.parameter(1, "gamma")});
 }
 
+// conv(x, w) + bias, so that the product runs alone and the bias is added to it like anything else.
+NodeId conv_with_bias(Definition& d) {
+  NodeId product = d.add("product", Op::conv, {d.operand(0, "wide"), d.operand(1, "weights")},
+                         d.node().attrs);
+  NodeId bias = d.operand(2, "bias");
+  Shape channels(d.shape().size() - 1, Sym(1));
+  channels[0] = d.type(bias).shape[0];
+  bias = d.add("bias_aligned", Op::reshape, {bias}, {{"shape", channels}});
+  return d.result("biased", Op::add, {product, bias});
+}
+
 using Define = NodeId (*)(Definition&);
 
 Define definition_of(Op op) {
@@ -226,6 +240,8 @@ Define definition_of(Op op) {
       return layer_norm;
     case Op::rms_norm:
       return rms_norm;
+    case Op::conv:
+      return conv_with_bias;
     default:
       fail_internal("decompose", fmt::format("{} has no definition", op_name(op)));
   }
@@ -235,7 +251,8 @@ Define definition_of(Op op) {
 
 Graph decompose(const Graph& graph) {
   auto is_composite = [](const Node& node) {
-    return op_info(node.op).category == Category::composite;
+    return op_info(node.op).category == Category::composite ||
+           (node.op == Op::conv && node.operands.size() > 2);
   };
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_composite)) {
     return without_dead_nodes(graph);

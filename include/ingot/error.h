@@ -9,8 +9,8 @@
 
 namespace ingot {
 
-// A place in the user's input. `file` may be "<text>"; `line` and `column` count from 1, 0 = unknown.
-// `node` is the ONNX node's name where there is no text.
+// A place in the user's input. `file` may be "<text>"; `line` and `column` count from 1, 0 =
+// unknown. `node` is the ONNX node's name where there is no text.
 struct Location {
   std::string file;
   int line = 0;

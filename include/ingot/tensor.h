@@ -25,13 +25,19 @@ class Tensor {
   int64_t bytes() const { return size_ * byte_size(dtype_); }
   std::byte* data() { return data_.get(); }
   const std::byte* data() const { return data_.get(); }
-  template <class T> T* as() { return reinterpret_cast<T*>(data_.get()); }
-  template <class T> const T* as() const { return reinterpret_cast<const T*>(data_.get()); }
+  template <class T>
+  T* as() {
+    return reinterpret_cast<T*>(data_.get());
+  }
+  template <class T>
+  const T* as() const {
+    return reinterpret_cast<const T*>(data_.get());
+  }
 
   // Element access by flat index with conversion: floats exactly, integers through int64.
   double get_f64(int64_t index) const;
   int64_t get_i64(int64_t index) const;
-  void set_f64(int64_t index, double value);  // rounds once to the dtype
+  void set_f64(int64_t index, double value);   // rounds once to the dtype
   void set_i64(int64_t index, int64_t value);  // wraps
 
  private:

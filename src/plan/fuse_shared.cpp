@@ -192,7 +192,8 @@ void Fusion::apply(Recomputation r) {
       bool moves =
           i == 0 && std::find(moved_nodes.begin(), moved_nodes.end(), id) != moved_nodes.end();
       bool listed = std::find(list.begin(), list.end(), id) != list.end();
-      if (!moves && !listed && !is_free(graph_, units_, id)) list.push_back(id);
+      bool copied = !is_free(graph_, units_, id) && cluster_of(unit_of(id)) != r.consumers[i];
+      if (copied && !moves && !listed) list.push_back(id);
     }
   }
   Cluster& first = at(r.consumers[0]);

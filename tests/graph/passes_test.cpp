@@ -155,7 +155,8 @@ TEST(Decompose, NamesComeFromTheSource) {
   Graph g = decompose(parse("x: f32[B, 4]", "y = softmax(x)\n return y"));
   std::vector<std::string> names;
   for (const Node& node : g.nodes) names.push_back(node.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"x", "y.max", "y.shifted", "y.exp", "y.sum", "y"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"x", "y.max", "y.shifted", "y.exp", "y.sum",
+                                             "y.inverse", "y"}));
 }
 
 TEST(Decompose, LeavesNoComposite) {
@@ -174,6 +175,16 @@ TEST(Decompose, LeavesNoComposite) {
       EXPECT_EQ(dtype_name(g[g.outputs[0]].type.dtype), dtype);
     }
   }
+}
+
+TEST(Decompose, ABiasIsAddedToAConvolutionLikeAnythingElse) {
+  Graph g = parse("x: f32[B, 2, 3], w: f32[4, 2, 1], b: f32[4]", "y = conv(x, w, b)\n return y");
+  Graph done = decompose(g);
+  EXPECT_EQ(ops(done), (Ops{"conv", "reshape", "add"}));
+  expect_same_results(
+      g, done,
+      {random_tensor(DType::f32, {2, 2, 3}, 1, 1, 0, 1),
+       random_tensor(DType::f32, {4, 2, 1}, 2, 1, 0, 1), tensor(DType::f32, {4}, {1, 2, 3, 4})});
 }
 
 TEST(Decompose, LogsumexpOfInfinities) {

@@ -429,8 +429,7 @@ void Emitter::emit(const Store& store) {
   }
   std::string place = pointer(store.buffer, at.index);
   if (!chunk_) return line(fmt::format("store_{}({}, {}, 1);", name, place, text));
-  bool streaming =
-      store.mode == StoreMode::streaming && can_stream(dtype) && chunk_->lanes.empty();
+  bool streaming = store.mode == StoreMode::streaming && can_stream(dtype) && chunk_->lanes.empty();
   if (streaming && aligned(store.index)) {
     streams_ = source_.needs_alignment = true;
     return line(fmt::format("stream_{}({}, {});", name, place, text));

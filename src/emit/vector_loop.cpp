@@ -108,9 +108,10 @@ void Emitter::vector_loop(const Loop& loop) {
   std::string extent = extent_name(loop.var, loop.extent);
   std::optional<int64_t> constant = loop.extent.constant();
   ranges_.insert_or_assign(loop.var, loop.extent);
-  // An empty loop must not read what it hoists.
+  // An empty loop must not read what it hoists, nor report.
   bool conditional = !constant && std::ranges::any_of(hoisted, [](const Stmt& stmt) {
-    return std::holds_alternative<Load>(stmt);
+    const auto* index = std::get_if<IndexValue>(&stmt);
+    return std::holds_alternative<Load>(stmt) || (index != nullptr && index->report >= 0);
   });
   if (conditional) open(fmt::format("if ({} > 0) {{", extent));
   if (!constant || *constant > 0) statements(hoisted);

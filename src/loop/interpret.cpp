@@ -209,6 +209,7 @@ class Interpreter {
   void run(const IndexStep& s) {
     if (!s.guards.empty()) {
       cell(s.result).i = holds(s.guards);
+      if (s.report >= 0 && cell(s.result).i == 0) raised_.insert(s.report);
       return;
     }
     Scalar value{0, s.value.evaluate(program_.cells)};

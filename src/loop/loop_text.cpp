@@ -6,7 +6,7 @@
 //   for j in vector(N) prefetch 2048 { … }  and  for k in serial(4) { … }
 //   t: f32 = add(x0, 0.5)                   u: bool = lt(2: f32, 3)   v: f32 = elu(t, alpha=1)
 //   x0: f32 = load x[j - 3] if 0 <= j - 3 < 8 and 0 <= p < 4 else 0 report 0
-//   i: i64 = index 4*j                      m: bool = within 0 <= j < 8
+//   i: i64 = index 4*j                      m: bool = within 0 <= j < 8 report 0
 //   acc s: f32 = sum lanes 64               s sum= t                  r: bf16 = finish s
 //   store y[j] = t                          stream y[j] = t           (past the caches)
 //   product matmul f32 y[0] = x[0] * w[N] sizes m=8, n=N
@@ -151,8 +151,9 @@ class Printer {
 
   void print(const IndexValue& index) {
     std::string head = definition(index.name, index.dtype);
+    std::string report = index.report < 0 ? "" : fmt::format(" report {}", index.report);
     out_.line(index.guards.empty() ? head + "index " + index.value.text()
-                                   : head + "within " + guards_text(index.guards));
+                                   : head + "within " + guards_text(index.guards) + report);
   }
 
   void print(const Accumulator& acc) {
@@ -371,7 +372,10 @@ class Parser {
   Stmt definition(const std::string& name, DType type) {
     if (in_.accept("load")) return load(name, type);
     if (in_.accept("index")) return IndexValue{name, type, Sym::parse(in_), {}};
-    if (in_.accept("within")) return IndexValue{name, type, Sym(0), guards()};
+    if (in_.accept("within")) {
+      std::vector<Guard> within = guards();
+      return IndexValue{name, type, Sym(0), std::move(within), report()};
+    }
     if (in_.accept("finish")) return Finish{name, type, in_.identifier("an accumulator")};
     return let(name, type);
   }
@@ -386,8 +390,12 @@ class Parser {
       in_.expect("else");
       load.otherwise = literal(type);
     }
-    if (in_.accept("report")) load.report = static_cast<int>(integer("a report's number"));
+    load.report = report();
     return load;
+  }
+
+  int report() {
+    return in_.accept("report") ? static_cast<int>(integer("a report's number")) : -1;
   }
 
   Operand operand(DType literal_dtype, std::string_view what) {

@@ -156,7 +156,7 @@ class Preparation {
   }
 
   Step step(const IndexValue& index) {
-    IndexStep step{index.dtype, 0, expression(index.value), bounds(index.guards)};
+    IndexStep step{index.dtype, 0, expression(index.value), bounds(index.guards), index.report};
     step.result = define(index.name);
     return step;
   }

@@ -65,6 +65,7 @@ struct IndexStep {
   size_t result;
   Expression value;
   std::vector<Bounds> guards;
+  int report;
 };
 struct AccumulatorStep {
   size_t accumulator;

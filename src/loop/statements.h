@@ -46,12 +46,13 @@ struct Load {
 };
 
 // name: dtype = index expression (iota), or name: bool = lo ≤ value < hi when `guards` is not
-// empty.
+// empty. With `report` a false one raises the kernel's error flag.
 struct IndexValue {
   std::string name;
   DType dtype;
   Sym value;
   std::vector<Guard> guards;
+  int report = -1;  // index into Kernel::reports
 };
 
 // acc name: dtype = identity of `op` (sum max min prod any all), `lanes` 1 or 64. dtype is the

@@ -247,6 +247,9 @@ class Verifier {
   void verify(const IndexValue& index) {
     check((index.dtype == DType::boolean) == !index.guards.empty(),
           "{}: a bool has guards, a number has none", index.name);
+    check(index.report < static_cast<int>(kernel_.reports.size()), "{}: no report {}", index.name,
+          index.report);
+    check(index.report < 0 || !index.guards.empty(), "{}: a report without a guard", index.name);
     bool varying = subscript(index.value, index.name);
     varying = guards(index.guards, index.name) || varying;
     define(index.name, index.dtype, varying);

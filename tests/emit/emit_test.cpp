@@ -321,8 +321,10 @@ constexpr std::string_view gather_text = R"(
           low: bool = lt(id, 0)
           up: i64 = add(id, R0)
           id2: i64 = select(low, up, id)
+          inside: bool = within 0 <= id2 < R report 0
           r: f32 = load table[C*id2 + c] if 0 <= id2 < R else -1 report 0
-          store z[C*j + c] = r
+          s: f32 = select(inside, r, -2)
+          store z[C*j + c] = s
         }
       }
     })";

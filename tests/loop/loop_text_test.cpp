@@ -19,7 +19,7 @@ constexpr std::string_view every_statement =
     for j in vector(64) prefetch 2048 {
       x0: bf16 = load x[64*for + j] if 0 <= for < B and 0 <= j - 3 < 61 else -1.5 report 0
       i: i32 = index 4*j + p
-      m: bool = within 0 <= j - 3 < 61
+      m: bool = within 0 <= j - 3 < 61 report 0
       t: bf16 = add(x0, 0.5)
       u: bool = lt(2: f32, 3: f32)
       v: bf16 = elu(t, alpha=0.1)

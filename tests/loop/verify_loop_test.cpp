@@ -96,6 +96,7 @@ TEST(VerifyLoop, Subscripts) {
             "loop k: its extent a differs between iterations of a vector loop");
   EXPECT_EQ(error_of("t: f32 = load x[p] if 0 <= p < 3 else 0 report 1"),
             "t = load x: no report 1");
+  EXPECT_EQ(error_of("m: bool = within 0 <= p < 3 report 1"), "m: no report 1");
   EXPECT_EQ(error_of("t: f32 = load x[p] report 0"), "t = load x: a report without a guard");
 }
 

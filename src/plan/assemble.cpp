@@ -19,8 +19,13 @@ bool contains(const std::vector<NodeId>& list, NodeId id) {
 class Assembly {
  public:
   Assembly(const Graph& graph, const UnitGraph& units, const std::vector<Part>& parts,
-           const DeviceModel& device, const PlanOptions& options)
-      : graph_(graph), units_(units), parts_(parts), device_(device), options_(options) {}
+           const DeviceModel& device, const PlanOptions& options, int* failed)
+      : graph_(graph),
+        units_(units),
+        parts_(parts),
+        device_(device),
+        options_(options),
+        failed_(failed) {}
 
   std::vector<Group> run() {
     find_owners();
@@ -58,6 +63,11 @@ class Assembly {
         }
       }
     }
+  }
+
+  [[noreturn]] void refuse(int part, std::string message) const {
+    if (failed_ != nullptr) *failed_ = part;
+    throw Error(ErrorKind::input, std::move(message));
   }
 
   std::vector<int> execution_order() const {
@@ -104,8 +114,8 @@ class Assembly {
     Analysis analysis;
     Decision legal = analyze(graph_, group.nodes, group.outputs, &analysis);
     if (!legal) {
-      throw Error(ErrorKind::input, fmt::format("the ops up to '{}' cannot be one kernel: {}",
-                                                graph_[part.nodes.back()].name, legal.detail));
+      refuse(index, fmt::format("the ops up to '{}' cannot be one kernel: {}",
+                                graph_[part.nodes.back()].name, legal.detail));
     }
     GroupCost cost = measure(graph_, analysis, &device_, options_.sizes);
     for (const auto& [id, bytes] : cost.read) group.inputs.push_back(id);
@@ -222,6 +232,7 @@ class Assembly {
   const std::vector<Part>& parts_;
   const DeviceModel& device_;
   const PlanOptions& options_;
+  int* failed_;
   std::vector<int> owner_;
   std::vector<bool> stored_;
   std::vector<std::set<int>> needs_;
@@ -231,8 +242,8 @@ class Assembly {
 
 std::vector<Group> build_groups(const Graph& graph, const UnitGraph& units,
                                 const std::vector<Part>& parts, const DeviceModel& device,
-                                const PlanOptions& options) {
-  return Assembly(graph, units, parts, device, options).run();
+                                const PlanOptions& options, int* failed) {
+  return Assembly(graph, units, parts, device, options, failed).run();
 }
 
 }  // namespace ingot

@@ -98,7 +98,7 @@ class Fusion {
   std::vector<Cluster> clusters_;
   std::vector<int> cluster_of_;
   std::vector<Edge> edges_;
-  std::set<NodeId> read_again_;  // by nodes that are computed again
+  std::set<NodeId> read_again_;             // by nodes that are computed again
   std::vector<std::pair<int, int>> tried_;  // versions of both clusters when edge i was refused
 };
 

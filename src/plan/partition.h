@@ -28,10 +28,11 @@ Partition partition(const Graph& graph, const UnitGraph& units, const DeviceMode
                     const PlanOptions& options);
 
 // Parts → groups in execution order with everything a Group has. Error{input} where a part has no
-// common iteration space or depends on itself through another.
+// common iteration space or depends on itself through another; `failed` (may be null) then is its
+// index.
 std::vector<Group> build_groups(const Graph& graph, const UnitGraph& units,
                                 const std::vector<Part>& parts, const DeviceModel& device,
-                                const PlanOptions& options);
+                                const PlanOptions& options, int* failed = nullptr);
 
 std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
                                        const Analysis& analysis, const GroupCost& cost,

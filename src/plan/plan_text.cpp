@@ -273,12 +273,12 @@ Plan parse_plan(const Graph& graph, std::string_view text, const std::string& fi
   plan.device = device.name;
   plan.numerics = options.numerics;
   plan.fusion = options.fusion;
+  int failed = -1;
   try {
-    plan.groups = build_groups(graph, nodes, parts, device, options);
+    plan.groups = build_groups(graph, nodes, parts, device, options, &failed);
   } catch (const Error& error) {
-    const Location& at = written[0].location;
-    if (error.kind() == ErrorKind::input) parser.fail(at, error.message());
-    throw;
+    if (failed < 0) throw;
+    parser.fail(written[static_cast<size_t>(failed)].location, error.message());
   }
   for (Group& group : plan.groups) {
     for (size_t p = 0; p < parts.size(); ++p) {

@@ -56,9 +56,21 @@ std::string two_groups(const std::string& first, const std::string& second) {
          "\n    schedules \"rows\"\n  }\n}\n";
 }
 
+// The parts of softmax from number `first` up to `last`.
+std::string parts(const Graph& g, size_t first, size_t last = 100) {
+  std::string text;
+  size_t number = 0;
+  for (const Node& node : g.nodes) {
+    if (node.name[0] != 'y') continue;
+    if (number >= first && number < last) text += (text.empty() ? "" : ", ") + node.name;
+    ++number;
+  }
+  return text;
+}
+
 TEST(PlanText, EditedGroupsAreTaken) {
   Graph g = graph();
-  Plan plan = read(g, two_groups("t, u", "y.max, y.shifted, y.exp, y.sum, y"));
+  Plan plan = read(g, two_groups("t, u", parts(g, 0)));
   ASSERT_EQ(plan.groups.size(), 2u);
   EXPECT_EQ(plan.groups[0].name, "one");
   EXPECT_EQ(plan.groups[1].schedules.size(), 1u);
@@ -68,7 +80,7 @@ TEST(PlanText, EditedGroupsAreTaken) {
 
 TEST(PlanText, CompositesMayBeCutAndTheBytesStillSum) {
   Graph g = graph();
-  Plan plan = read(g, two_groups("t, u, y.max", "y.shifted, y.exp, y.sum, y"));
+  Plan plan = read(g, two_groups("t, u, " + parts(g, 0, 1), parts(g, 1)));
   Sym fused(0), saved(0);
   for (const Group& group : plan.groups) fused = fused + group_bytes(group);
   for (const Decision& d : plan.decisions) saved = saved + d.bytes_saved;
@@ -82,14 +94,14 @@ struct Wrong {
 };
 
 TEST(PlanText, WrongEditsAreRefusedWhereTheyStand) {
+  Graph g = graph();
   const Wrong wrong[] = {
       {"unknown", two_groups("t, q", "y"), "edited.plan:3:14: error: the graph has no node 'q'"},
       {"missing", two_groups("t", "u"), "edited.plan:1:1: error: 'y.max' stands in no group"},
       {"twice", two_groups("t, t", "u"), "edited.plan:3:14: error: 't' stands in this group twice"},
       {"input", two_groups("x", "u"), "edited.plan:3:11: error: 'x' is not computed by a kernel"},
-      {"cycle", two_groups("t, y.max, y.shifted, y.exp, y.sum, y", "u"), "the groups form a cycle"},
+      {"cycle", two_groups("t, " + parts(g, 0), "u"), "the groups form a cycle"},
   };
-  Graph g = graph();
   for (const Wrong& w : wrong) {
     try {
       read(g, w.text);
@@ -99,7 +111,7 @@ TEST(PlanText, WrongEditsAreRefusedWhereTheyStand) {
       EXPECT_NE(error.rendered().find(w.message), std::string::npos) << error.rendered();
     }
   }
-  std::string text = two_groups("t, u", "y.max, y.shifted, y.exp, y.sum, y");
+  std::string text = two_groups("t, u", parts(g, 0));
   text.replace(text.find("\"rows\""), 6, "\"tiled\"");
   EXPECT_THROW(read(g, text), Error);
 }

@@ -1,0 +1,69 @@
+// Random programs: the accounts balance, decisions agree with the groups, plans read back.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "graph/passes/passes.h"
+#include "plan/units.h"
+#include "support/random_graphs.h"
+
+namespace ingot {
+namespace {
+
+Sym fused_bytes(const Plan& plan) {
+  Sym total(0);
+  for (const Group& group : plan.groups) total = total + group_bytes(group);
+  return total;
+}
+
+Sym saved_bytes(const Plan& plan) {
+  Sym total(0);
+  for (const Decision& d : plan.decisions) total = total + d.bytes_saved;
+  return total;
+}
+
+bool has(const std::vector<NodeId>& sorted, NodeId id) {
+  return std::binary_search(sorted.begin(), sorted.end(), id);
+}
+
+// Is the producer's value computed in the group that owns the consumer?
+bool together(const Graph& graph, const Plan& plan, const Decision& decision) {
+  for (const Group& group : plan.groups) {
+    if (!has(group.nodes, decision.consumer) || has(group.recomputed, decision.consumer)) continue;
+    NodeId value = decision.producer;
+    while (has(group.nodes, value) && is_view(graph, value) && !has(group.outputs, value)) {
+      value = graph[value].operands[0];
+    }
+    return has(group.nodes, value);
+  }
+  return false;
+}
+
+TEST(RandomPlan, AccountsAndDecisionsAgreeWithTheGroups) {
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    Graph graph = run_graph_passes(testing::random_graph(seed));
+    for (FusionMode mode : {FusionMode::off, FusionMode::automatic, FusionMode::all}) {
+      PlanOptions options;
+      options.fusion = mode;
+      Plan plan = make_plan(graph, device_model("cpu"), options);
+      std::string text = print(graph, plan);
+      std::string where = fmt::format("seed {}\n{}{}", seed, print(graph), text);
+      Sym separate = separate_bytes(graph);
+      ASSERT_EQ((separate - fused_bytes(plan)).text(), saved_bytes(plan).text()) << where;
+      for (const Decision& d : plan.decisions) {
+        bool edge = d.kind == "producer_consumer" || d.kind == "epilogue" || d.kind == "prologue";
+        if (!edge || d.reason == Reason::view) continue;
+        ASSERT_EQ(d.fused, together(graph, plan, d))
+            << graph[d.producer].name << " -> " << graph[d.consumer].name << "\n"
+            << where;
+      }
+      Plan again = parse_plan(graph, text, "printed", device_model("cpu"), options);
+      ASSERT_EQ(fused_bytes(again).text(), fused_bytes(plan).text()) << where;
+      ASSERT_EQ((separate - fused_bytes(again)).text(), saved_bytes(again).text()) << where;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ingot

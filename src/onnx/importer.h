@@ -30,7 +30,9 @@ struct Problem {
 
 struct Importer {
   explicit Importer(const FileModel& file, std::string path)
-      : model(file), path(std::move(path)), builder(file.graph_name) {}
+      : model(file),
+        path(std::move(path)),
+        builder(file.graph_name.empty() ? "model" : file.graph_name) {}
 
   const FileModel& model;
   std::string path;

@@ -1,7 +1,9 @@
 #include "support/interpret_plan.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <stdexcept>
 
@@ -41,6 +43,48 @@ void run_group(const Graph& graph, const Plan& plan, const Group& group, const S
   if (!reports.empty()) throw Error(ErrorKind::input, reports[0]);
 }
 
+// What a gather needs of the input that its ids come from.
+struct IdRange {
+  int64_t rows = std::numeric_limits<int64_t>::max();
+  bool zero_outside = true;
+};
+
+std::map<NodeId, IdRange> id_ranges(const Graph& graph, const Bindings& sizes) {
+  std::map<NodeId, IdRange> ranges;
+  for (const Node& node : graph.nodes) {
+    if (node.op != Op::gather) continue;
+    const OpInfo& info = op_info(node.op);
+    NodeId ids = node.operands[1];
+    while (graph[ids].op != Op::input && !graph[ids].operands.empty()) ids = graph[ids].operands[0];
+    int64_t dim = integer_attr(info, node.attrs, "dim");
+    const Shape& table = graph[node.operands[0]].type.shape;
+    if (dim < 0) dim += static_cast<int64_t>(table.size());
+    IdRange& range = ranges[ids];
+    range.rows = std::min(range.rows, table[static_cast<size_t>(dim)].evaluate(sizes));
+    if (text_attr(info, node.attrs, "out_of_range") == "error") range.zero_outside = false;
+  }
+  return ranges;
+}
+
+void sprinkle(Tensor* tensor, uint64_t seed) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double reals[] = {0.0,   -0.0,   inf,  -inf, NAN,    1e-40,
+                              -1e-7, 1e-310, 3e38, 88.7, -104.0, 2147483648.0};
+  constexpr int64_t integers[] = {0,  1,   -1,        31,        32,        63,
+                                  64, 255, INT32_MIN, INT32_MAX, INT64_MIN, INT64_MAX};
+  if (tensor->dtype() == DType::boolean) return;
+  for (int64_t i = 0; i < tensor->size(); ++i) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    uint64_t bits = seed >> 33;
+    if (bits % 8 != 0) continue;
+    if (is_float(tensor->dtype())) {
+      tensor->set_f64(i, reals[bits / 8 % std::size(reals)]);
+    } else {
+      tensor->set_i64(i, integers[bits / 8 % std::size(integers)]);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Tensor> interpret_plan(const Graph& graph, const Plan& plan,
@@ -73,25 +117,24 @@ std::vector<Tensor> interpret_plan(const Graph& graph, const Plan& plan,
   return outputs;
 }
 
-std::vector<Tensor> random_inputs(const Graph& graph, const Bindings& sizes, uint64_t seed) {
-  std::map<NodeId, int64_t> rows;  // of the table that an input's values index
-  for (const Node& node : graph.nodes) {
-    if (node.op != Op::gather) continue;
-    NodeId ids = node.operands[1];
-    while (graph[ids].op != Op::input && !graph[ids].operands.empty()) ids = graph[ids].operands[0];
-    int64_t dim = integer_attr(op_info(node.op), node.attrs, "dim");
-    const Shape& table = graph[node.operands[0]].type.shape;
-    if (dim < 0) dim += static_cast<int64_t>(table.size());
-    rows[ids] = table[static_cast<size_t>(dim)].evaluate(sizes);
-  }
+std::vector<Tensor> random_inputs(const Graph& graph, const Bindings& sizes, uint64_t seed,
+                                  bool special) {
+  std::map<NodeId, IdRange> ids = id_ranges(graph, sizes);
   std::vector<Tensor> inputs;
   for (NodeId id : graph.inputs) {
     const TensorType& type = graph[id].type;
-    bool index = rows.count(id) > 0;
-    int64_t low = index || type.dtype == DType::u8 ? 0 : -20;
-    int64_t high = index ? rows[id] : 20;
-    inputs.push_back(random_tensor(type.dtype, evaluate(type.shape, sizes),
-                                   seed * 1000 + static_cast<uint64_t>(id), 1.0, low, high));
+    const auto found = ids.find(id);
+    int64_t low = type.dtype == DType::u8 ? 0 : -20, high = 20;
+    if (found != ids.end()) {
+      int64_t margin = special && found->second.zero_outside ? 2 : 0;
+      low = -margin;
+      high = std::max<int64_t>(found->second.rows, 1) + margin;
+    }
+    uint64_t own_seed = seed * 1000 + static_cast<uint64_t>(id);
+    double scale = special && own_seed % 3 == 0 ? 30 : 1;
+    inputs.push_back(
+        random_tensor(type.dtype, evaluate(type.shape, sizes), own_seed, scale, low, high));
+    if (special && found == ids.end()) sprinkle(&inputs.back(), own_seed);
   }
   return inputs;
 }

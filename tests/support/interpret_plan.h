@@ -1,4 +1,5 @@
-// Runs a plan by lowering each group and interpreting the loops: the second oracle for whole programs.
+// Runs a plan by lowering each group and interpreting the loops: the second oracle for whole
+// programs.
 #pragma once
 
 #include <string>
@@ -9,14 +10,17 @@
 
 namespace ingot::testing {
 
-// Every schedule of every group is lowered, verified, printed and parsed back; the one that the guards choose
-// (or `schedule_name` where a group has it) is interpreted.
+// Every schedule of every group is lowered, verified, printed and parsed back; the one that the
+// guards choose (or `schedule_name` where a group has it) is interpreted.
 std::vector<Tensor> interpret_plan(const Graph& graph, const Plan& plan,
                                    const std::vector<Tensor>& inputs,
                                    const std::string& schedule_name = "");
 
-// Random inputs for a graph at given sizes: normal floats, small integers, ids in range.
-std::vector<Tensor> random_inputs(const Graph& graph, const Bindings& sizes, uint64_t seed);
+// Random inputs for a graph at given sizes: normal floats, small integers, ids in range. With
+// `special`, one in eight is a NaN, an infinity, a zero, a subnormal or an extreme, and ids leave
+// the range where that gives zeros.
+std::vector<Tensor> random_inputs(const Graph& graph, const Bindings& sizes, uint64_t seed,
+                                  bool special = false);
 
 // The first difference of two tensors' bits (NaNs are equal to each other), or "".
 std::string first_difference(const Tensor& a, const Tensor& b);

@@ -1,0 +1,81 @@
+// An index that is out of range is an error wherever the gather ends up, and only where it is
+// wanted.
+#include <gtest/gtest.h>
+
+#include "graph/evaluate.h"
+#include "graph/passes/passes.h"
+#include "support/compiled_programs.h"
+#include "support/interpret_plan.h"
+
+namespace ingot::testing {
+namespace {
+
+struct Program {
+  const char* name;
+  const char* text;
+};
+
+const Program programs[] = {
+    {"of_an_input", R"(graph g(t: f32[9, 40], ids: i32[B]) {
+      y = gather(t, ids) return y })"},
+    {"of_a_computed_table", R"(graph g(t: f32[9, 40], ids: i32[B]) {
+      e = exp(t) y = gather(e, ids) return y })"},
+    {"of_a_concat", R"(graph g(t: f32[4, 40], u: f32[5, 40], ids: i32[B]) {
+      c = concat(t, u, dim=0) y = gather(c, ids) return y })"},
+    {"of_indices", R"(graph g(x: f32[9], ids: i32[B]) {
+      i = iota(shape=[9], dim=0, dtype=f32) y = gather(i, ids) z = sum(x) return y, z })"},
+    {"in_a_concat", R"(graph g(t: f32[9, 40], x: f32[B, 3], ids: i32[B]) {
+      e = gather(t, ids) y = concat(x, e, x, dim=1) return y })"},
+    {"in_a_pad", R"(graph g(t: f32[9], ids: i32[B]) {
+      e = gather(t, ids) y = pad(e, low=[3], high=[2]) return y })"},
+    {"of_columns", R"(graph g(t: f32[40, 9], ids: i32[B]) {
+      e = gather(t, ids, dim=1) y = concat(e, e, dim=0) return y })"},
+};
+
+// "" or the error's text.
+template <class Run>
+std::string error_of(Run run) {
+  try {
+    run();
+    return "";
+  } catch (const Error& error) {
+    return error.message();
+  }
+}
+
+TEST(GatherOutOfRange, IsAnErrorInEveryFusionModeAndOnlyThen) {
+  constexpr FusionMode modes[] = {FusionMode::off, FusionMode::automatic, FusionMode::all};
+  std::vector<PlannedProgram> planned;
+  for (const Program& program : programs) {
+    const Graph graph = run_graph_passes(parse_graph(program.text, program.name));
+    for (FusionMode mode : modes) {
+      PlanOptions options;
+      options.fusion = mode;
+      planned.push_back({graph, make_plan(graph, device_model("cpu"), options)});
+    }
+  }
+  const std::vector<CompiledProgram> compiled = compile_programs(planned, "");
+  for (size_t i = 0; i < compiled.size(); ++i) {
+    const Graph& graph = compiled[i].graph;
+    for (int64_t wrong : {-1, 9, 1000000, 4}) {  // 4 is in range
+      std::vector<Tensor> inputs = random_inputs(graph, {{"B", 70}}, 1);
+      for (Tensor& input : inputs) {
+        if (input.dtype() == DType::i32) input.set_i64(66, wrong);
+      }
+      const std::string where =
+          fmt::format("{}, fusion {}, id {}", programs[i / 3].name, i % 3, wrong);
+      const bool fails = wrong != 4;
+      const auto interpreted = [&] { interpret_plan(graph, compiled[i].plan, inputs); };
+      EXPECT_EQ(!error_of(interpreted).empty(), fails) << where;
+      const Executable executable = compiled[i].executable(2);
+      const std::string error = error_of([&] { run(executable, inputs); });
+      EXPECT_EQ(!error.empty(), fails) << where << ": " << error;
+      if (fails) {
+        EXPECT_NE(error.find("out of range [0, 9)"), std::string::npos) << where << ": " << error;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ingot::testing

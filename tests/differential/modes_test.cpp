@@ -1,0 +1,113 @@
+// `wide` and `fast` against the f64 oracle: at most twice the error of `exact`; casts stay.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "graph/evaluate.h"
+#include "graph/passes/passes.h"
+#include "support/compiled_programs.h"
+#include "support/interpret_plan.h"
+
+namespace ingot::testing {
+namespace {
+
+constexpr Numerics numerics[] = {Numerics::exact, Numerics::wide, Numerics::fast};
+constexpr const char* numerics_names[] = {"exact", "wide", "fast"};
+constexpr FusionMode modes[] = {FusionMode::off, FusionMode::automatic, FusionMode::all};
+constexpr const char* mode_names[] = {"off", "auto", "all"};
+
+// Numerics outside, fusion modes inside.
+std::vector<CompiledProgram> compile_all(const Graph& source) {
+  const Graph graph = run_graph_passes(source);
+  std::vector<PlannedProgram> planned;
+  for (Numerics each : numerics) {
+    for (FusionMode mode : modes) {
+      PlanOptions options;
+      options.numerics = each;
+      options.fusion = mode;
+      planned.push_back({graph, make_plan(graph, device_model("cpu"), options)});
+    }
+  }
+  return compile_programs(planned, "");
+}
+
+struct Deviation {
+  double largest = 0, mean_square = 0;
+};
+
+Deviation deviation(const Tensor& got, const Tensor& oracle) {
+  Deviation error;
+  for (int64_t i = 0; i < got.size(); ++i) {
+    const double distance = std::abs(got.get_f64(i) - oracle.get_f64(i));
+    EXPECT_TRUE(std::isfinite(distance)) << "element " << i;
+    error.largest = std::max(error.largest, distance);
+    error.mean_square += distance * distance / static_cast<double>(got.size());
+  }
+  return error;
+}
+
+struct Chain {
+  const char* name;
+  const char* text;
+};
+
+const Chain chains[] = {
+    {"arithmetic", R"(graph g(x: bf16[B, 200], w: bf16[200], b: bf16[200]) {
+      m = mul(x, w) a = add(m, b) s = mul(a, a) t = sub(s, x) y = mul(t, 0.7) return y })"},
+    {"bias_gelu", R"(graph g(x: bf16[B, 200], b: bf16[200]) {
+      t = add(x, b) g = gelu(t) y = add(g, x) return y })"},
+    {"functions", R"(graph g(x: bf16[B, 200]) {
+      t = tanh(x) e = exp(t) s = silu(e) u = sigmoid(s) y = mul(u, x) return y })"},
+    {"softmax", R"(graph g(x: bf16[B, 200]) {
+      m = max(x, dims=[1], keepdims=true) d = sub(x, m) e = exp(d)
+      s = sum(e, dims=[1], keepdims=true) y = div(e, s) return y })"},
+    {"norm", R"(graph g(x: bf16[B, 200], w: bf16[200]) {
+      q = mul(x, x) m = mean(q, dims=[1], keepdims=true) a = add(m, 0.001) r = rsqrt(a)
+      n = mul(x, r) y = mul(n, w) return y })"},
+    {"columns", R"(graph g(x: bf16[300, B], w: bf16[B]) {
+      q = mul(x, w) s = sum(q, dims=[0]) y = mul(s, w) return y })"},
+};
+
+class Modes : public ::testing::TestWithParam<Chain> {};
+
+TEST_P(Modes, WideAndFastErrAtMostTwiceAsMuchAsExact) {
+  const Graph source = parse_graph(GetParam().text, GetParam().name);
+  const std::vector<CompiledProgram> compiled = compile_all(source);
+  const std::vector<Tensor> inputs = random_inputs(source, {{"B", 50}}, 11);
+  const Tensor oracle = evaluate(source, inputs, Precision::wide)[0];
+  Deviation exact;
+  for (size_t i = 0; i < compiled.size(); ++i) {
+    const Deviation error = deviation(run(compiled[i].executable(2), inputs)[0], oracle);
+    if (i == 0) exact = error;
+    const std::string where = fmt::format("{}, fusion {}", numerics_names[i / std::size(modes)],
+                                          mode_names[i % std::size(modes)]);
+    EXPECT_LE(error.largest, 2 * exact.largest) << where;
+    EXPECT_LE(error.mean_square, 4 * exact.mean_square) << where;
+  }
+  EXPECT_GT(exact.largest, 0) << "the chain rounds nowhere";
+}
+
+INSTANTIATE_TEST_SUITE_P(Chains, Modes, ::testing::ValuesIn(chains),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Casts, AreKeptInEveryMode) {
+  const Graph source = parse_graph(R"(graph g(x: f32[B, 100], y: f32[B, 100]) {
+      a = add(x, y) c = cast(a, dtype=bf16) d = cast(c, dtype=f32) e = sub(a, d)
+      i = cast(e, dtype=i32) h = cast(a, dtype=f16) k = cast(h, dtype=f32) l = sub(k, d)
+      return d, e, i, l })",
+                                   "casts");
+  const std::vector<Tensor> inputs = random_inputs(source, {{"B", 9}}, 2);
+  const std::vector<Tensor> expected = evaluate(source, inputs, Precision::per_op);
+  const std::vector<CompiledProgram> compiled = compile_all(source);
+  for (size_t i = 0; i < compiled.size(); ++i) {
+    const std::vector<Tensor> got = run(compiled[i].executable(1), inputs);
+    for (size_t o = 0; o < got.size(); ++o) {
+      EXPECT_EQ(first_difference(got[o], expected[o]), "")
+          << numerics_names[i / std::size(modes)] << ", fusion " << mode_names[i % std::size(modes)]
+          << ", output " << o;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ingot::testing

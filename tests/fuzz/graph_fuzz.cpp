@@ -1,0 +1,131 @@
+// Random programs on fresh seeds for so many seconds: interpreted plans and compiled kernels
+// against the evaluator. `graph_fuzz SECONDS [FIRST_SEED]`; exit code 1 if anything differs.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "jit/jit.h"
+#include "support/differential.h"
+#include "support/random_graphs.h"
+
+namespace ingot::testing {
+namespace {
+
+constexpr uint64_t interpreted_together = 120, compiled_together = 40;  // programs of one turn
+constexpr int most_failures = 10;
+
+double seconds() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+RandomOptions options_of(uint64_t seed, bool compiled) {
+  RandomOptions options;
+  options.nodes = static_cast<int>(4 + seed % 13);
+  options.elements = compiled ? 20000 : 3000;
+  options.whole_products = seed % 5 == 1;
+  options.products = seed % 5 == 2;
+  return options;
+}
+
+Trial trial_of(uint64_t seed, bool compiled) {
+  const RandomOptions options = options_of(seed, compiled);
+  return {seed, random_graph(seed, options), {usual_sizes(), other_sizes(seed)}, options.products};
+}
+
+class Fuzzer {
+ public:
+  explicit Fuzzer(uint64_t seed) : seed_(seed) {
+    folder_ = std::string(INGOT_BUILD_DIR) + "/tests/fuzz-cache";
+    running_ = std::string(INGOT_BUILD_DIR) + "/tests/fuzz-running.txt";
+    std::filesystem::create_directories(folder_);
+  }
+
+  bool run(double until) {
+    double reported = seconds();
+    while (seconds() < until && failures_ < most_failures) {
+      interpreted_turn(until);
+      if (seconds() < until && failures_ < most_failures) compiled_turn();
+      if (seconds() - reported < 20) continue;
+      report("so far");
+      reported = seconds();
+    }
+    report("in all");
+    std::filesystem::remove(running_);
+    return failures_ == 0;
+  }
+
+ private:
+  // A crash leaves the file: its seeds say where to look.
+  void note(const char* what, uint64_t first, uint64_t last) {
+    if (FILE* file = std::fopen(running_.c_str(), "w")) {
+      std::fputs(fmt::format("{}: seeds {} to {}\n", what, first, last).c_str(), file);
+      std::fclose(file);
+    }
+  }
+
+  void interpreted_turn(double until) {
+    for (uint64_t i = 0; i < interpreted_together && seconds() < until; ++i, ++seed_) {
+      note("interpreted", seed_, seed_);
+      const Trial trial = trial_of(seed_, false);
+      ++interpreted_;
+      const std::string reason = interpreted_difference(trial);
+      if (!reason.empty()) fail(trial, reason, "interpreted", interpreted_difference);
+    }
+  }
+
+  void compiled_turn() {
+    std::vector<Trial> trials;
+    note("compiled", seed_, seed_ + compiled_together - 1);
+    for (uint64_t i = 0; i < compiled_together; ++i) trials.push_back(trial_of(seed_++, true));
+    const std::vector<std::string> reasons = compiled_differences(trials, folder_);
+    compiled_ += trials.size();
+    const auto alone = [this](const Trial& trial) {
+      return compiled_differences({trial}, folder_)[0];
+    };
+    for (size_t i = 0; i < trials.size(); ++i) {
+      if (!reasons[i].empty()) fail(trials[i], reasons[i], "compiled", alone);
+    }
+    JitOptions options;
+    options.cache_dir = folder_;
+    cache_clear(options);
+  }
+
+  void fail(const Trial& trial, const std::string& reason, const char* what,
+            const std::function<std::string(const Trial&)>& difference) {
+    ++failures_;
+    const std::string name = fmt::format("{}_{}", what, trial.seed);
+    std::printf("FAILED %s\n", write_failure(trial, reason, name, difference).c_str());
+    std::fflush(stdout);
+  }
+
+  void report(const char* when) {
+    std::printf("%s: %llu programs interpreted, %llu compiled, %d failures; next seed %llu\n", when,
+                static_cast<unsigned long long>(interpreted_),
+                static_cast<unsigned long long>(compiled_), failures_,
+                static_cast<unsigned long long>(seed_));
+    std::fflush(stdout);
+  }
+
+  uint64_t seed_, interpreted_ = 0, compiled_ = 0;
+  int failures_ = 0;
+  std::string folder_, running_;
+};
+
+}  // namespace
+}  // namespace ingot::testing
+
+int main(int argc, char** argv) {
+  const double length = argc > 1 ? std::atof(argv[1]) : 60;
+  const auto clock = std::chrono::system_clock::now().time_since_epoch();
+  const uint64_t seed =
+      argc > 2 ? std::strtoull(argv[2], nullptr, 10)
+               : static_cast<uint64_t>(
+                     std::chrono::duration_cast<std::chrono::milliseconds>(clock).count());
+  std::printf("graph_fuzz: first seed %llu\n", static_cast<unsigned long long>(seed));
+  ingot::testing::Fuzzer fuzzer(seed);
+  return fuzzer.run(ingot::testing::seconds() + length) ? 0 : 1;
+}

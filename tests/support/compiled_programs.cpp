@@ -1,0 +1,107 @@
+#include "support/compiled_programs.h"
+
+#include <algorithm>
+#include <map>
+
+#include "emit/emit.h"
+
+namespace ingot::testing {
+namespace {
+
+// The kernels of all programs.
+struct Kernels {
+  std::vector<KernelSource> sources;
+  std::map<std::string, std::string> names;  // text of a kernel without its name → name
+  std::map<std::string, size_t> unit_of;     // by name
+
+  KernelSource add(loop::Kernel kernel) {
+    loop::verify(kernel, "lower");
+    const std::string stem = kernel.name;
+    kernel.name = "kernel";
+    kernel.comment.clear();
+    const auto [place, is_new] =
+        names.try_emplace(print(kernel), fmt::format("k{}_{}", names.size(), stem));
+    kernel.name = place->second;
+    KernelSource source = emit_cpp(kernel);
+    if (is_new) sources.push_back(source);
+    return source;
+  }
+
+  std::vector<Unit> units(size_t count) {
+    std::stable_sort(sources.begin(), sources.end(),
+                     [](const auto& a, const auto& b) { return a.text.size() > b.text.size(); });
+    std::vector<std::vector<const KernelSource*>> parts(std::min(count, sources.size()));
+    for (size_t i = 0; i < sources.size(); ++i) {
+      parts[i % parts.size()].push_back(&sources[i]);
+      unit_of[sources[i].name] = i % parts.size();
+    }
+    std::vector<Unit> units;
+    for (const auto& part : parts) units.push_back({"programs", translation_unit(part)});
+    return units;
+  }
+};
+
+}  // namespace
+
+std::vector<CompiledProgram> compile_programs(const std::vector<PlannedProgram>& programs,
+                                              const std::string& cache_dir, size_t units) {
+  Kernels kernels;
+  std::vector<CompiledProgram> result;
+  for (const PlannedProgram& program : programs) {
+    CompiledProgram& compiled = result.emplace_back();
+    compiled.graph = program.graph;
+    compiled.plan = program.plan;
+    for (const Group& group : program.plan.groups) {
+      LoadedGroup& loaded = compiled.groups.emplace_back();
+      for (const Schedule& schedule : group.schedules) {
+        loop::Kernel kernel = lower(program.graph, program.plan, group, schedule);
+        loaded.variants.push_back({kernels.add(std::move(kernel)), {}});
+      }
+    }
+  }
+  JitOptions options;
+  options.cache_dir = cache_dir;
+  std::vector<Library> libraries = compile(kernels.units(units), options);
+  for (CompiledProgram& program : result) {
+    program.libraries = libraries;
+    for (LoadedGroup& group : program.groups) {
+      for (LoadedKernel& kernel : group.variants) {
+        const Library& library = libraries[kernels.unit_of.at(kernel.source.name)];
+        for (const PhaseSource& phase : kernel.source.phases) {
+          kernel.phases.push_back(library.entry(phase.symbol));
+        }
+      }
+    }
+  }
+  return result;
+}
+
+Executable CompiledProgram::executable(int threads) const {
+  std::vector<LoadedGroup> cut = groups;
+  for (LoadedGroup& group : cut) {
+    for (LoadedKernel& kernel : group.variants) {
+      for (PhaseSource& phase : kernel.source.phases) phase.grain = 1;
+    }
+  }
+  return {graph, plan, std::move(cut), libraries, threads};
+}
+
+std::vector<Tensor> run(const Executable& executable, const std::vector<Tensor>& inputs) {
+  std::vector<TensorView> input_views, output_views;
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Tensor& input : inputs) {
+    input_views.push_back(view(input));
+    shapes.push_back(input.shape());
+  }
+  std::vector<Tensor> outputs;
+  const std::vector<std::vector<int64_t>> output_shapes = executable.output_shapes(shapes);
+  for (size_t i = 0; i < output_shapes.size(); ++i) {
+    const DType dtype = executable.graph()[executable.graph().outputs[i]].type.dtype;
+    outputs.emplace_back(dtype, output_shapes[i]);
+    output_views.push_back(view(outputs.back()));
+  }
+  executable.run(input_views, output_views);
+  return outputs;
+}
+
+}  // namespace ingot::testing

@@ -1,0 +1,295 @@
+#include "support/differential.h"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/text.h"
+#include "graph/evaluate.h"
+#include "graph/passes/passes.h"
+#include "plan/plan.h"
+#include "support/compiled_programs.h"
+#include "support/interpret_plan.h"
+#include "support/random_graphs.h"
+
+namespace ingot::testing {
+namespace {
+
+constexpr FusionMode modes[] = {FusionMode::off, FusionMode::automatic, FusionMode::all};
+constexpr const char* mode_names[] = {"off", "auto", "all"};
+constexpr double most_elements = 300000;  // of one tensor: larger ones are another test's
+
+// Results, or what was wrong with the inputs.
+struct Outcome {
+  std::vector<Tensor> results;
+  std::string error;
+};
+
+template <class Run>
+Outcome outcome(Run run) {
+  try {
+    return {run(), ""};
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
+    return {{}, error.message()};
+  }
+}
+
+struct Case {
+  std::string name;  // "B=7"
+  Bindings sizes;
+  std::vector<Tensor> inputs;
+  Outcome expected;
+};
+
+bool fits(const Graph& graph, const Bindings& sizes) {
+  for (const Node& node : graph.nodes) {
+    double elements = 1;
+    for (const Sym& size : node.type.shape) {
+      elements *= static_cast<double>(size.evaluate(sizes));
+    }
+    if (elements > most_elements || elements < 0) return false;
+  }
+  return true;
+}
+
+std::vector<Case> cases_of(const Trial& trial) {
+  std::vector<Case> cases;
+  for (const Bindings& sizes : trial.sizes) {
+    if (!fits(trial.source, sizes)) continue;
+    Case& added = cases.emplace_back();
+    for (const auto& [name, value] : sizes) added.name += fmt::format("{}={} ", name, value);
+    added.sizes = sizes;
+    added.inputs = random_inputs(trial.source, sizes, trial.seed, trial.seed % 2 == 1);
+    added.expected =
+        outcome([&] { return evaluate(trial.source, added.inputs, Precision::per_op); });
+  }
+  return cases;
+}
+
+// Outputs that only the fusion modes can be compared on.
+std::set<size_t> library_outputs(const Trial& trial) {
+  std::set<size_t> outputs;
+  if (!trial.library_order) return outputs;
+  const Graph& graph = trial.source;
+  std::vector<bool> depends(graph.nodes.size(), false);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    depends[i] = op_info(node.op).category == Category::contraction && is_float(node.type.dtype);
+    for (NodeId o : node.operands) {
+      if (depends[static_cast<size_t>(o)]) depends[i] = true;
+    }
+  }
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    if (depends[static_cast<size_t>(graph.outputs[i])]) outputs.insert(i);
+  }
+  return outputs;
+}
+
+std::string difference(const Outcome& got, const Outcome& expected,
+                       const std::set<size_t>& except) {
+  if (got.error.empty() != expected.error.empty()) {
+    return fmt::format("error '{}' against '{}'", got.error, expected.error);
+  }
+  if (got.results.size() != expected.results.size()) return "numbers of outputs differ";
+  for (size_t i = 0; i < got.results.size(); ++i) {
+    if (except.count(i) > 0) continue;
+    std::string text = first_difference(got.results[i], expected.results[i]);
+    if (!text.empty()) return fmt::format("output {}: {}", i, text);
+  }
+  return "";
+}
+
+// Every group with its schedule number `number` (or its last) whatever the sizes.
+Plan with_schedule(Plan plan, size_t number) {
+  for (Group& group : plan.groups) {
+    Schedule chosen = group.schedules[std::min(number, group.schedules.size() - 1)];
+    chosen.guards.clear();
+    group.schedules = {chosen};
+  }
+  return plan;
+}
+
+size_t most_schedules(const Plan& plan) {
+  size_t most = 1;
+  for (const Group& group : plan.groups) most = std::max(most, group.schedules.size());
+  return most;
+}
+
+Plan plan_for(const Graph& graph, FusionMode mode,
+              const DeviceModel& device = device_model("cpu")) {
+  PlanOptions options;
+  options.fusion = mode;
+  Plan plan = make_plan(graph, device, options);
+  verify(graph, plan, "plan");
+  return plan;
+}
+
+std::string interpreted(const Trial& trial) {
+  const std::vector<Case> cases = cases_of(trial);
+  const std::set<size_t> except = library_outputs(trial);
+  const Graph graph = run_graph_passes(trial.source);
+  for (size_t mode = 0; mode < std::size(modes); ++mode) {
+    const Plan plan = plan_for(graph, modes[mode]);
+    for (size_t number = 0; number < most_schedules(plan); ++number) {
+      const Plan chosen = with_schedule(plan, number);
+      for (const Case& each : cases) {
+        Outcome got = outcome([&] { return interpret_plan(graph, chosen, each.inputs); });
+        std::string text = difference(got, each.expected, except);
+        if (text.empty()) continue;
+        return fmt::format("interpreted, fusion {}, schedule {}, {}: {}", mode_names[mode], number,
+                           each.name, text);
+      }
+    }
+  }
+  return "";
+}
+
+// Everything is larger than the caches, so outputs are stored past them and rows are read again.
+DeviceModel small_caches() {
+  DeviceModel device = device_model("cpu");
+  device.cache_bytes = 1;
+  device.row_bytes = 2048;
+  return device;
+}
+
+// A trial's programs among those that were compiled together.
+struct Planned {
+  size_t trial;
+  std::string name;
+};
+
+std::string error_text(const std::exception& error) {
+  return fmt::format("throws: {}", error.what());
+}
+
+std::string compiled_difference(const Trial& trial, const std::vector<std::string>& names,
+                                const std::vector<const CompiledProgram*>& programs) {
+  const std::vector<Case> cases = cases_of(trial);
+  const std::set<size_t> except = library_outputs(trial);
+  for (const Case& each : cases) {
+    std::optional<Outcome> first;
+    for (size_t i = 0; i < programs.size(); ++i) {
+      for (int threads : {1, 2}) {
+        const Executable executable = programs[i]->executable(threads);
+        Outcome got = outcome([&] { return run(executable, each.inputs); });
+        std::string text = difference(got, each.expected, except);
+        if (text.empty() && first) text = difference(got, *first, {});
+        if (!text.empty()) {
+          return fmt::format("compiled, {}, threads {}, {}: {}", names[i], threads, each.name,
+                             text);
+        }
+        if (!first) first = std::move(got);
+      }
+    }
+  }
+  return "";
+}
+
+// The program's plans: three modes, and the other schedules.
+void add_plans(const Trial& trial, size_t number, std::vector<PlannedProgram>* programs,
+               std::vector<Planned>* planned) {
+  const Graph graph = run_graph_passes(trial.source);
+  for (size_t mode = 0; mode < std::size(modes); ++mode) {
+    Plan plan = plan_for(graph, modes[mode]);
+    programs->push_back({graph, plan});
+    planned->push_back({number, fmt::format("fusion {}", mode_names[mode])});
+    for (size_t schedule = 0; schedule + 1 < most_schedules(plan); ++schedule) {
+      programs->push_back({graph, with_schedule(plan, schedule)});
+      planned->push_back(
+          {number, fmt::format("fusion {}, schedule {}", mode_names[mode], schedule)});
+    }
+  }
+  programs->push_back({graph, plan_for(graph, FusionMode::automatic, small_caches())});
+  planned->push_back({number, "fusion auto, small caches"});
+}
+
+void compile_and_compare(const std::vector<Trial>& trials, const std::string& cache_dir,
+                         std::vector<std::string>* reasons) {
+  std::vector<PlannedProgram> programs;
+  std::vector<Planned> planned;
+  for (size_t t = 0; t < trials.size(); ++t) {
+    std::vector<PlannedProgram> own;
+    std::vector<Planned> own_planned;
+    try {
+      add_plans(trials[t], t, &own, &own_planned);
+    } catch (const std::exception& error) {
+      (*reasons)[t] = error_text(error);
+      continue;
+    }
+    programs.insert(programs.end(), own.begin(), own.end());
+    planned.insert(planned.end(), own_planned.begin(), own_planned.end());
+  }
+  const std::vector<CompiledProgram> compiled = compile_programs(programs, cache_dir);
+  for (size_t t = 0; t < trials.size(); ++t) {
+    std::vector<std::string> names;
+    std::vector<const CompiledProgram*> own;
+    for (size_t i = 0; i < planned.size(); ++i) {
+      if (planned[i].trial != t) continue;
+      names.push_back(planned[i].name);
+      own.push_back(&compiled[i]);
+    }
+    if (own.empty()) continue;
+    try {
+      (*reasons)[t] = compiled_difference(trials[t], names, own);
+    } catch (const std::exception& error) {
+      (*reasons)[t] = error_text(error);
+    }
+  }
+}
+
+// Two failures are the same fault, as far as a text can tell.
+std::string kind_of(const std::string& reason) {
+  const size_t at = reason.find("throws: ");
+  return at == std::string::npos ? "differs" : reason.substr(at, 30);
+}
+
+}  // namespace
+
+std::string interpreted_difference(const Trial& trial) {
+  try {
+    return interpreted(trial);
+  } catch (const std::exception& error) {
+    return "interpreted, " + error_text(error);
+  }
+}
+
+std::vector<std::string> compiled_differences(const std::vector<Trial>& trials,
+                                              const std::string& cache_dir) {
+  std::vector<std::string> reasons(trials.size());
+  try {
+    compile_and_compare(trials, cache_dir, &reasons);
+  } catch (const std::exception& error) {  // one program spoils the unit: which?
+    if (trials.size() == 1) return {error_text(error)};
+    for (size_t t = 0; t < trials.size(); ++t) {
+      reasons[t] = compiled_differences({trials[t]}, cache_dir)[0];
+    }
+  }
+  return reasons;
+}
+
+std::string write_failure(const Trial& trial, const std::string& reason, const std::string& name,
+                          const std::function<std::string(const Trial&)>& difference) {
+  Trial smallest = trial;
+  std::string last = reason;
+  smallest.source = shrink(trial.source, [&](const Graph& graph) {
+    Trial candidate = trial;
+    candidate.source = graph;
+    std::string text = difference(candidate);
+    if (text.empty() || kind_of(text) != kind_of(reason)) return false;
+    last = text;
+    return true;
+  });
+  const std::string folder = std::string(INGOT_BUILD_DIR) + "/tests/failures";
+  std::filesystem::create_directories(folder);
+  const std::string path = fmt::format("{}/{}.ingot", folder, name);
+  std::string comment = "# ";
+  for (char c : last) comment += c == '\n' ? std::string("\n# ") : std::string(1, c);
+  const std::string text =
+      fmt::format("{}\n# inputs: seed {}\n{}", comment, trial.seed, print(smallest.source));
+  write_file(path, text);
+  return fmt::format("{}\nwas: {}\n{}", path, reason, text);
+}
+
+}  // namespace ingot::testing

@@ -19,8 +19,8 @@ struct Guard {
 };
 
 struct Access {
-  std::vector<Sym> index;      // of the operand, one per operand dimension
-  std::vector<Guard> guards;   // read only where all hold; empty: everywhere
+  std::vector<Sym> index;     // of the operand, one per operand dimension
+  std::vector<Guard> guards;  // read only where all hold; empty: everywhere
   // gather's table only: position in `index` that holds the variable `run_time_symbol` standing for
   // the value of the ids operand at the index that `access` of operand 1 gives. -1: none.
   int run_time_dim = -1;
@@ -28,8 +28,8 @@ struct Access {
 inline constexpr std::string_view run_time_symbol = "@id";
 
 // Where operand number `operand` of `node` is read when the node's element at `index` is computed.
-// `index` may be any expressions in variables with the given ranges. For a reduction, `index` has the
-// kept dimensions and `reduced` the expressions for the reduced ones, in order.
+// `index` may be any expressions in variables with the given ranges. For a reduction, `index` has
+// the kept dimensions and `reduced` the expressions for the reduced ones, in order.
 Access operand_access(const Graph& graph, NodeId node, int operand, const std::vector<Sym>& index,
                       const Ranges& ranges, const std::vector<Sym>& reduced = {});
 

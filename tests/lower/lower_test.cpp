@@ -39,34 +39,47 @@ const Program programs[] = {
         h = add(x, r) y = rms_norm(h, w) return y, h })"},
     {"full_sum", R"(graph g(x: f32[3, 30000]) { s = sum(x) return s })"},
     {"two_dims", R"(graph g(x: f32[5, B, 4, 33]) { s = sum(x, dims=[0, 2, 3]) return s })"},
-    {"columns", R"(graph g(x: f32[200, B]) { s = sum(x, dims=[0]) m = max(x, dims=[0]) return s, m })"},
+    {"columns",
+     R"(graph g(x: f32[200, B]) { s = sum(x, dims=[0]) m = max(x, dims=[0]) return s, m })"},
     {"transpose", R"(graph g(x: f32[B, 17], b: f32[B]) {
         t = transpose(x, perm=[1, 0]) y = add(t, b) return y })"},
     {"reshape", R"(graph g(x: f32[B, 12, 10]) {
         r = reshape(x, shape=[B, 3, 40]) s = sum(r, dims=[1]) return s })"},
     {"slice_concat", R"(graph g(x: f32[B, 20], y: f32[B, 5]) {
         a = slice(x, starts=[0, 3], ends=[B, 9]) c = concat(a, y, dim=1) z = exp(c) return z })"},
-    {"pad", R"(graph g(x: f32[B, 5]) { p = pad(x, low=[1, 2], high=[0, 3], value=7) y = neg(p) return y })"},
-    {"gather", R"(graph g(t: f32[10, 24], ids: i32[B, 6]) { e = gather(t, ids) y = gelu(e) return y })"},
-    {"gather_sum", R"(graph g(t: f32[10, 24], ids: i64[B]) { u = add(t, 1) e = gather(u, ids) s = sum(e, dims=[1]) return s })"},
-    {"two_consumers", R"(graph g(x: f32[B, 40]) { t = exp(x) a = add(t, 1) s = sum(t, dims=[1]) return a, s })"},
-    {"integers", R"(graph g(x: i32[B, 40], y: i64[B, 40]) { a = mul(x, x) c = cast(a, dtype=i64) d = div(c, y) s = sum(d, dims=[0]) return s })"},
+    {"pad",
+     R"(graph g(x: f32[B, 5]) { p = pad(x, low=[1, 2], high=[0, 3], value=7) y = neg(p) return y })"},
+    {"gather",
+     R"(graph g(t: f32[10, 24], ids: i32[B, 6]) { e = gather(t, ids) y = gelu(e) return y })"},
+    {"gather_sum",
+     R"(graph g(t: f32[10, 24], ids: i64[B]) { u = add(t, 1) e = gather(u, ids) s = sum(e, dims=[1]) return s })"},
+    {"two_consumers",
+     R"(graph g(x: f32[B, 40]) { t = exp(x) a = add(t, 1) s = sum(t, dims=[1]) return a, s })"},
+    {"integers",
+     R"(graph g(x: i32[B, 40], y: i64[B, 40]) { a = mul(x, x) c = cast(a, dtype=i64) d = div(c, y) s = sum(d, dims=[0]) return s })"},
     {"u8", R"(graph g(x: u8[B, 40]) { a = mul(x, 7) s = sum(a, dims=[1]) return a, s })"},
-    {"mask", R"(graph g(m: bool[B, 40], x: f32[B, 40]) { y = mul(x, 1.25) z = select(m, y, 0) n = not(m) return z, n })"},
+    {"mask",
+     R"(graph g(m: bool[B, 40], x: f32[B, 40]) { y = mul(x, 1.25) z = select(m, y, 0) n = not(m) return z, n })"},
     {"f64", R"(graph g(x: f64[B, 50]) { y = softmax(x, dim=-1) return y })"},
-    {"f16", R"(graph g(x: f16[B, 50]) { y = tanh(x) z = mul(y, x) s = sum(z, dims=[1]) return s })"},
-    {"iota", R"(graph g(x: f32[B, 8]) { i = iota(shape=[B, 8], dim=1, dtype=f32) y = add(x, i) return y })"},
+    {"f16",
+     R"(graph g(x: f16[B, 50]) { y = tanh(x) z = mul(y, x) s = sum(z, dims=[1]) return s })"},
+    {"iota",
+     R"(graph g(x: f32[B, 8]) { i = iota(shape=[B, 8], dim=1, dtype=f32) y = add(x, i) return y })"},
     {"view_only", R"(graph g(x: f32[B, 8]) { t = transpose(x, perm=[1, 0]) return t })"},
     {"scalar", R"(graph g(x: f32[]) { y = exp(x) return y })"},
     {"matmul", R"(graph g(x: f32[B, 20], w: f32[20, 33], b: f32[33]) {
-        m = matmul(x, w) t = add(m, b) y = gelu(t) return y })", true},
+        m = matmul(x, w) t = add(m, b) y = gelu(t) return y })",
+     true},
     {"batched", R"(graph g(x: f32[B, 3, 20], w: f32[B, 7, 20]) {
-        m = matmul(x, w, transpose_b=true) y = relu(m) return y })", true},
+        m = matmul(x, w, transpose_b=true) y = relu(m) return y })",
+     true},
     {"attention", R"(graph g(q: f32[B, 5, 8], k: f32[B, 6, 8], v: f32[B, 6, 8]) {
         s = matmul(q, k, transpose_b=true) t = mul(s, 0.35) p = softmax(t, dim=-1)
-        o = matmul(p, v) return o })", true},
+        o = matmul(p, v) return o })",
+     true},
     {"conv", R"(graph g(x: f32[B, 4, 12], w: f32[6, 4, 5], c: f32[6, 1]) {
-        y = conv(x, w) z = add(y, c) g = gelu(z) m = max(g, dims=[2]) return m })", true},
+        y = conv(x, w) z = add(y, c) g = gelu(z) m = max(g, dims=[2]) return m })",
+     true},
 };
 
 void compare(const Program& program, int64_t size) {

@@ -198,6 +198,22 @@ void check_bytes(const Node& node, const Bindings& bindings) {
   }
 }
 
+// Inference takes it that constant bounds lie inside a named size; here the size is known.
+void check_slice(const Graph& graph, const Node& node, const Bindings& bindings) {
+  const Shape& shape = graph[node.operands[0]].type.shape;
+  std::vector<SliceRange> ranges = slice_ranges(shape, node.attrs);
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d].constant()) continue;
+    int64_t size = shape[d].evaluate(bindings), count = ranges[d].size.evaluate(bindings);
+    int64_t first = ranges[d].start.evaluate(bindings);
+    int64_t last = first + (count - 1) * ranges[d].step.evaluate(bindings);
+    if (count <= 0 || (std::min(first, last) >= 0 && std::max(first, last) < size)) continue;
+    fail_input(node.location,
+               fmt::format("slice '{}': elements {} to {} of dimension {}, which has {} = {}",
+                           node.name, first, last, d, shape[d].text(), size));
+  }
+}
+
 }  // namespace
 
 Bindings bind_sizes(const Graph& graph, const std::vector<std::vector<int64_t>>& input_shapes) {
@@ -217,7 +233,10 @@ Bindings bind_sizes(const Graph& graph, const std::vector<std::vector<int64_t>>&
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     check_input(graph[graph.inputs[i]], input_shapes[i], bindings);
   }
-  for (const Node& node : graph.nodes) check_bytes(node, bindings);
+  for (const Node& node : graph.nodes) {
+    check_bytes(node, bindings);
+    if (node.op == Op::slice) check_slice(graph, node, bindings);
+  }
   return bindings;
 }
 

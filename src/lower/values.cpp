@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "base/error.h"
+#include "op/apply.h"
 
 namespace ingot::lowering {
 namespace {
@@ -316,6 +317,7 @@ loop::Operand Values::rounded(const Typed& typed, DType to) {
 
 Typed Values::choose(const std::vector<Guard>& guards, const Typed& inside, const Typed& outside,
                      DType dtype, const std::string& name) {
+  if (guards.empty()) return inside;  // inside everywhere
   loop::IndexValue condition;
   condition.dtype = DType::boolean;
   std::set<std::string> needs;
@@ -357,8 +359,8 @@ Typed Values::concat(NodeId node, const std::vector<Sym>& index, const Context& 
 Typed Values::pad(NodeId node, const std::vector<Sym>& index, const Context& context) {
   const Node& n = graph_[node];
   Access access = operand_access(graph_, node, 0, index, domain_ranges_);
-  double fill = real_attr(op_info(n.op), n.attrs, "value");
-  Typed padding{loop::Literal{fill, static_cast<int64_t>(fill)}, n.type.dtype};
+  Scalar fill = convert(n.type.dtype, DType::f64, {real_attr(op_info(n.op), n.attrs, "value"), 0});
+  Typed padding{loop::Literal{fill.real, fill.integer}, n.type.dtype};
   Typed inside = value(n.operands[0], access.index, within(context, access.guards));
   return choose(access.guards, inside, padding, kept_dtype(node), n.name);
 }

@@ -152,8 +152,16 @@ class DomainFinder {
     return true;
   }
 
+  bool names_a_size(const std::string& name) const {
+    return std::ranges::any_of(graph_.inputs, [&](NodeId input) {
+      return std::ranges::any_of(graph_[input].type.shape,
+                                 [&](const Sym& size) { return size.uses(name); });
+    });
+  }
+
   Sym add_var(const Sym& extent, bool reduced) {
     std::string name = "i" + std::to_string(analysis_.domain.vars.size());
+    while (names_a_size(name)) name += "_";
     analysis_.domain.vars.push_back({name, extent, reduced});
     ranges_[name] = extent;
     return Sym::var(name);

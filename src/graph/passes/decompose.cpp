@@ -207,8 +207,8 @@ NodeId rms_norm(Definition& d) {
 
 // conv(x, w) + bias, so that the product runs alone and the bias is added to it like anything else.
 NodeId conv_with_bias(Definition& d) {
-  NodeId product = d.add("product", Op::conv, {d.operand(0, "wide"), d.operand(1, "weights")},
-                         d.node().attrs);
+  NodeId product =
+      d.add("product", Op::conv, {d.operand(0, "wide"), d.operand(1, "weights")}, d.node().attrs);
   NodeId bias = d.operand(2, "bias");
   Shape channels(d.shape().size() - 1, Sym(1));
   channels[0] = d.type(bias).shape[0];

@@ -10,14 +10,22 @@
 namespace ingot::testing {
 
 // Every function of one floating operand, and of two.
-#define INGOT_UNARY(X)                                                                         \
-  X(exp)                                                                                       \
-  X(exp2)                                                                                      \
-  X(expm1)                                                                                     \
-  X(log)                                                                                       \
-  X(log2)                                                                                      \
-  X(log1p) X(sigmoid) X(silu) X(gelu) X(gelu_tanh) X(softplus) X(mish) X(tanh) X(sinh) X(cosh) \
-      X(asinh) X(acosh) X(atanh) X(erf) X(rsqrt) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan)
+#define INGOT_UNARY(X) \
+  X(exp)               \
+  X(exp2)              \
+  X(expm1)             \
+  X(log)               \
+  X(log2)              \
+  X(log1p)             \
+  X(sigmoid)           \
+  X(silu)              \
+  X(gelu)              \
+  X(gelu_tanh)         \
+  X(softplus)          \
+  X(mish)              \
+  X(tanh)              \
+  X(sinh)              \
+  X(cosh) X(asinh) X(acosh) X(atanh) X(erf) X(rsqrt) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan)
 #define INGOT_BINARY(X) X(pow) X(atan2) X(mod)
 
 using Wide = long double;

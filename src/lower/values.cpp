@@ -359,7 +359,9 @@ Typed Values::concat(NodeId node, const std::vector<Sym>& index, const Context& 
 Typed Values::pad(NodeId node, const std::vector<Sym>& index, const Context& context) {
   const Node& n = graph_[node];
   Access access = operand_access(graph_, node, 0, index, domain_ranges_);
-  Scalar fill = convert(n.type.dtype, DType::f64, {real_attr(op_info(n.op), n.attrs, "value"), 0});
+  double wanted = real_attr(op_info(n.op), n.attrs, "value");
+  Scalar fill{wanted, convert(DType::i64, DType::f64, {wanted, 0}).integer};
+  if (!is_float(n.type.dtype)) fill = round_to(n.type.dtype, fill);
   Typed padding{loop::Literal{fill.real, fill.integer}, n.type.dtype};
   Typed inside = value(n.operands[0], access.index, within(context, access.guards));
   return choose(access.guards, inside, padding, kept_dtype(node), n.name);

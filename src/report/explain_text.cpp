@@ -152,7 +152,8 @@ void add_group(const Json& group, std::string& out) {
 }
 
 void add_decisions(const Json& decisions, std::string& out) {
-  out += fmt::format("\ndecisions ({} edges looked at)\n", decisions.size());
+  out += fmt::format("\ndecisions ({} edge{} looked at)\n", decisions.size(),
+                     decisions.size() == 1 ? "" : "s");
   size_t width = 0;
   const auto edge = [](const Json& decision) {
     const auto name = [](const Json& json) {

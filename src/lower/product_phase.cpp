@@ -1,9 +1,11 @@
 // Products: a block of rows (or an image) by the library into a tile, then the rest of the group on
 // it.
 #include <algorithm>
+#include <numeric>
 
 #include "base/error.h"
 #include "lower/nest.h"
+#include "plan/domain.h"
 
 namespace ingot::lowering {
 namespace {
@@ -103,17 +105,19 @@ void Nest::matmul(const std::string& tile, const Sym& batch, const Sym& first, c
   Ranges ranges{{row_symbol, s.m}, {column_symbol, s.n}, {inner_symbol, s.k}};
   std::vector<Sym> batch_index(s.batch.size());
   Sym row = Sym::var(row_symbol);
-  if (whole_batches) {  // rows run through all batches: batch index from the row
-    Sym all = s.m;
-    for (const Sym& size : s.batch) all = all * size;
-    ranges[row_symbol] = all;
+  // Rows may run through all batches: then the batch index follows from the row.
+  Sym m_index = row;
+  Shape counted = s.batch;
+  if (whole_batches) {
+    counted.push_back(s.m);
+    ranges[row_symbol] = element_count(counted);
   }
-  Sym rest = whole_batches ? floor_div(row, s.m, ranges) : batch;
-  for (size_t d = s.batch.size(); d-- > 0;) {
-    batch_index[d] = d == 0 ? rest : mod(rest, s.batch[d], ranges);
-    if (d > 0) rest = floor_div(rest, s.batch[d], ranges);
-  }
-  Sym m_index = whole_batches ? mod(row, s.m, ranges) : row;
+  std::vector<size_t> dims(counted.size());
+  std::iota(dims.begin(), dims.end(), size_t{0});
+  std::vector<Sym> counted_index(counted.size());
+  split_index(whole_batches ? row : batch, counted, dims, ranges, &counted_index);
+  if (whole_batches) m_index = counted_index.back();
+  std::copy_n(counted_index.begin(), s.batch.size(), batch_index.begin());
   const Shape& a_shape = graph_[node.operands[0]].type.shape;
   const Shape& b_shape = graph_[node.operands[1]].type.shape;
   Sym inner = Sym::var(inner_symbol), column = Sym::var(column_symbol);

@@ -82,7 +82,8 @@ Json spread(const std::vector<double>& values) {
 }
 
 // Runs both in turns; which one is first changes from turn to turn.
-int run_interleaved(Runner& separate, Runner& fused, const BenchSettings& settings) {
+int run_interleaved(Runner& separate, Runner& fused, const BenchSettings& settings,
+                    bool with_end_to_end) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -97,7 +98,9 @@ int run_interleaved(Runner& separate, Runner& fused, const BenchSettings& settin
       runner->run_once();
     }
     for (Runner* runner : order) {
-      runner->run_end_to_end();
+      if (with_end_to_end) {
+        runner->run_end_to_end();
+      }
     }
     ++done;
     const double part = settings.repeats > 0
@@ -201,7 +204,7 @@ MeasuredTimes measure_times(const Executable& separate, const Executable& fused,
   const int64_t bytes = fused_bytes(fused.plan(), sizes_of(fused.graph(), inputs));
   const double copy_before = measure_copy_gbs(bytes, settings.threads);
   Runner first(separate, inputs), second(fused, inputs);
-  run_interleaved(first, second, settings);
+  run_interleaved(first, second, settings, false);
   MeasuredTimes times{median(first.samples.kernel_us), median(second.samples.kernel_us), {}, 0};
   for (const std::vector<double>& group : second.samples.group_us) {
     times.group_us.push_back(median(group));
@@ -218,7 +221,7 @@ ReportJson bench_json(const Executable& separate, const Executable& fused,
   // Before and after: the better one is the ceiling.
   const double copy_before = measure_copy_gbs(bytes, settings.threads);
   Runner first(separate, inputs), second(fused, inputs);
-  const int repeats = run_interleaved(first, second, settings);
+  const int repeats = run_interleaved(first, second, settings, true);
   const double copy_gbs = std::max(copy_before, measure_copy_gbs(bytes, settings.threads));
   const Json results = {
       variant_json("separate", first.samples, separate_bytes(fused.graph()).evaluate(sizes),

@@ -87,7 +87,7 @@ inline std::vector<UnaryFunction> unary_functions() {
       ROW(sin, std::sin(x), 1.7, 1.7),
       ROW(cos, std::cos(x), 1.7, 1.7),
       ROW(tan, std::tan(x), 1.9, 1.9),
-      ROW(asin, std::asin(x), 1.95, 2.0),
+      ROW(asin, std::asin(x), 1.9, 1.7),
       ROW(acos, std::acos(x), 1.5, 1.5),
       ROW(atan, std::atan(x), 1.6, 1.9),
       ROW(softplus, x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)), 1.7, 1.7),

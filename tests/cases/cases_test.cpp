@@ -1,0 +1,177 @@
+// Faults that fusion compilers have had, in their public reports: tests/cases/NAME.ingot is the
+// program, NAME.expected its data, a line a tensor:
+//   x: 1 nan -0            an input's elements, repeated as often as its shape needs
+//   y: 2 nan -0            an output's elements, exact to the bit; also 0x1.8p-127
+//   z ~1e-6: 0.5 1         with a relative bound
+//   B: 1 2 9               sizes to try for B; else 1, 3, 9, 33
+// The evaluator, the graph with constants for inputs, and compiled kernels in all fusion modes give
+// these values.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <sstream>
+
+#include "base/text.h"
+#include "graph/evaluate.h"
+#include "graph/passes/passes.h"
+#include "support/compiled_programs.h"
+
+namespace ingot::testing {
+namespace {
+
+struct Line {
+  std::vector<std::string> values;
+  double bound = 0;
+};
+
+struct Case {
+  std::string name, text;
+  std::map<std::string, Line> lines;
+  std::vector<int64_t> sizes = {1, 3, 9, 33};
+};
+
+Case read_case(const std::filesystem::path& path) {
+  Case result{path.stem().string(), read_file(path.string()), {}};
+  auto expected = path;
+  std::istringstream lines(read_file(expected.replace_extension(".expected").string()));
+  for (std::string line; std::getline(lines, line);) {
+    const size_t colon = line.find(':');
+    std::istringstream head(line.substr(0, colon)), values(line.substr(colon + 1));
+    std::string name, word;
+    Line parsed;
+    head >> name;
+    if (head >> word) parsed.bound = std::stod(word.substr(1));
+    while (values >> word) parsed.values.push_back(word);
+    result.lines[name] = parsed;
+  }
+  if (const auto sizes = result.lines.find("B"); sizes != result.lines.end()) {
+    result.sizes.clear();
+    for (const std::string& value : sizes->second.values) {
+      result.sizes.push_back(std::stoll(value));
+    }
+  }
+  return result;
+}
+
+std::vector<Case> all_cases() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(INGOT_SOURCE_DIR) + "/tests/cases")) {
+    if (entry.path().extension() == ".ingot") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  std::vector<Case> cases;
+  for (const auto& file : files) cases.push_back(read_case(file));
+  return cases;
+}
+
+Tensor filled(DType dtype, const std::vector<int64_t>& shape, const Line& line) {
+  Tensor result(dtype, shape);
+  for (int64_t i = 0; i < result.size(); ++i) {
+    const char* text = line.values[static_cast<size_t>(i) % line.values.size()].c_str();
+    if (is_float(dtype)) {
+      result.set_f64(i, std::strtod(text, nullptr));
+    } else {
+      result.set_i64(i, std::strtoll(text, nullptr, 10));
+    }
+  }
+  return result;
+}
+
+std::vector<Tensor> inputs_of(const Case& each, const Graph& graph, int64_t size) {
+  std::vector<Tensor> inputs;
+  for (NodeId id : graph.inputs) {
+    const Node& node = graph[id];
+    inputs.push_back(filled(node.type.dtype, evaluate(node.type.shape, {{"B", size}}),
+                            each.lines.at(node.name)));
+  }
+  return inputs;
+}
+
+bool same(const Tensor& got, const Tensor& expected, int64_t i, double bound) {
+  if (!is_float(got.dtype())) return got.get_i64(i) == expected.get_i64(i);
+  const double a = got.get_f64(i), b = expected.get_f64(i);
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  if (bound > 0 && std::isfinite(a)) return std::abs(a - b) <= bound * std::abs(b);
+  return a == b && std::signbit(a) == std::signbit(b);
+}
+
+void expect_values(const Case& each, const Graph& graph, const std::vector<Tensor>& results,
+                   const std::string& how) {
+  ASSERT_EQ(results.size(), graph.outputs.size());
+  for (size_t o = 0; o < results.size(); ++o) {
+    const Line& line = each.lines.at(graph.output_names[o]);
+    const Tensor expected = filled(results[o].dtype(), results[o].shape(), line);
+    for (int64_t i = 0; i < results[o].size(); ++i) {
+      ASSERT_TRUE(same(results[o], expected, i, line.bound))
+          << fmt::format("{}, {}: {}[{}] is {}, not {}", each.name, how, graph.output_names[o], i,
+                         results[o].get_f64(i), expected.get_f64(i));
+    }
+  }
+}
+
+// Constants instead of inputs, so that folding computes the values.
+Graph with_constants(const Case& each, int64_t size) {
+  const std::string text =
+      std::regex_replace(each.text, std::regex("\\bB\\b"), fmt::to_string(size));
+  Graph graph = parse_graph(text, each.name);
+  const std::vector<Tensor> inputs = inputs_of(each, graph, size);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Node& node = graph[graph.inputs[i]];
+    node.op = Op::constant;
+    node.data = std::make_shared<const Tensor>(inputs[i]);
+  }
+  graph.inputs.clear();
+  verify(graph, "with_constants");
+  return graph;
+}
+
+TEST(Cases, EvaluatorAndFoldingGiveTheExpectedValues) {
+  for (const Case& each : all_cases()) {
+    SCOPED_TRACE(each.name);
+    const Graph graph = parse_graph(each.text, each.name);
+    for (int64_t size : each.sizes) {
+      const std::vector<Tensor> results =
+          evaluate(graph, inputs_of(each, graph, size), Precision::per_op);
+      expect_values(each, graph, results, fmt::format("evaluator, B={}", size));
+    }
+    const Graph folded = run_graph_passes(with_constants(each, each.sizes.back()));
+    expect_values(each, folded, evaluate(folded, {}, Precision::per_op), "folded");
+  }
+}
+
+TEST(Cases, CompiledKernelsGiveTheExpectedValuesInEveryFusionMode) {
+  constexpr FusionMode modes[] = {FusionMode::off, FusionMode::automatic, FusionMode::all};
+  const std::vector<Case> cases = all_cases();
+  EXPECT_GE(cases.size(), 40u);
+  std::vector<PlannedProgram> planned;
+  for (const Case& each : cases) {
+    const Graph graph = run_graph_passes(parse_graph(each.text, each.name));
+    for (FusionMode mode : modes) {
+      PlanOptions options;
+      options.fusion = mode;
+      planned.push_back({graph, make_plan(graph, device_model("cpu"), options)});
+    }
+  }
+  const std::vector<CompiledProgram> compiled = compile_programs(planned, "");
+  for (size_t i = 0; i < compiled.size(); ++i) {
+    const Case& each = cases[i / std::size(modes)];
+    const Graph& graph = compiled[i].graph;
+    for (int threads : {1, 2}) {
+      const Executable executable = compiled[i].executable(threads);
+      for (int64_t size : each.sizes) {
+        expect_values(
+            each, graph, run(executable, inputs_of(each, graph, size)),
+            fmt::format("fusion mode {}, B={}, {} threads", i % std::size(modes), size, threads));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ingot::testing

@@ -25,16 +25,33 @@ constexpr std::string_view own_words[] = {
     "xor",      "call",     "l",         "min",       "live",      "KernelCall", "F32",
     "F64",      "I32",      "I64",       "M32",       "M64",       "main"};
 
-// Every word that is followed by "(": functions and macros (and a few harmless others).
+std::string_view word_at(std::string_view text, size_t begin) {
+  size_t end = begin;
+  while (end < text.size() && is_word(text[end])) end++;
+  return text.substr(begin, end - begin);
+}
+
+// Every word that is followed by "(", functions and macros (and a few harmless others), and every
+// word after "#define". Of a name that a macro pastes together, as in load_##name(, `heads` gets
+// the first part; `tails` gets what it may be pasted to, the first argument of a line MACRO(f32,
+// …).
 void add_called(std::string_view text, std::set<std::string, std::less<>>& words) {
+  constexpr std::string_view define = "#define ";
+  std::set<std::string_view> heads, tails;
   for (size_t i = 0; i < text.size();) {
-    size_t begin = i;
-    while (i < text.size() && is_word(text[i])) i++;
-    if (i == begin) {
+    const std::string_view word = word_at(text, i);
+    if (word.empty()) {
       i++;
-    } else if (i < text.size() && text[i] == '(') {
-      words.emplace(text.substr(begin, i - begin));
+      continue;
     }
+    const std::string_view before = text.substr(0, i), after = text.substr(i + word.size());
+    i += word.size();
+    if (after.starts_with("(") || before.ends_with(define)) words.emplace(word);
+    if (after.starts_with("##")) heads.insert(word);
+    if (after.starts_with("(") && before.ends_with('\n')) tails.insert(word_at(after, 1));
+  }
+  for (const std::string_view head : heads) {
+    for (const std::string_view tail : tails) words.insert(std::string(head).append(tail));
   }
 }
 
@@ -62,10 +79,13 @@ std::string Names::unique(std::string_view wanted) {
   return name;
 }
 
-std::set<std::string, std::less<>> reserved_names() {
-  std::set<std::string, std::less<>> words(std::begin(own_words), std::end(own_words));
-  add_called(device::vector_prelude({"f64", "u8", "bf16", "f16", "stream"}), words);
-  return words;
+const std::set<std::string, std::less<>>& reserved_names() {
+  static const std::set<std::string, std::less<>> reserved = [] {
+    std::set<std::string, std::less<>> words(std::begin(own_words), std::end(own_words));
+    add_called(vocabulary_text(), words);
+    return words;
+  }();
+  return reserved;
 }
 
 }  // namespace ingot

@@ -25,6 +25,9 @@ class Names {
 };
 
 // C++ keywords, and the functions, types and macros of the vector vocabulary.
-std::set<std::string, std::less<>> reserved_names();
+const std::set<std::string, std::less<>>& reserved_names();
+
+// All that can stand before the kernels of a translation unit, library functions excepted.
+std::string vocabulary_text();
 
 }  // namespace ingot

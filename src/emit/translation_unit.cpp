@@ -6,6 +6,7 @@
 #include "device/library.h"
 #include "emit/chunk.h"
 #include "emit/emit.h"
+#include "emit/names.h"
 
 namespace ingot {
 namespace {
@@ -92,6 +93,14 @@ INLINE void scatter_{1}(At at, {0} v, int n = INGOT_LANES) {{
 }
 
 }  // namespace
+
+std::string vocabulary_text() {
+  std::string text = device::vector_prelude({"f64", "u8", "bf16", "f16", "stream"});
+  text += fmt::format("{}{}", call_text, small_text);
+  for (const Routine& routine : routines) text += routine.text;
+  for (DType dtype : all_dtypes) text += gather_text(dtype) + scatter_text(dtype);
+  return text;
+}
 
 std::string translation_unit(std::span<const KernelSource* const> kernels) {
   std::set<std::string> sections, functions, words;

@@ -388,6 +388,26 @@ TEST(Emit, NamesOfUsersMayBeAnything) {
   expect_same(compiled, 0, {{"if", 100}});
 }
 
+TEST(Emit, NamesOfTheVocabularyMayBeUsersToo) {
+  for (const char* name : {"load_f32", "store_f32", "stream_f32", "gather_f32", "prefetch_lines",
+                           "INLINE", "ALWAYS_INLINE", "INGOT_LANES", "chunk_end", "report"}) {
+    Compiled compiled = compile_kernels({fmt::format(R"(
+    kernel odd({0}: f32[2*N] in, y: f32[N] out) sizes(N) {{
+      phase p in parallel(1) grain 1 {{
+        for i in vector(N) {{
+          {0}_1: f32 = load {0}[2*i]
+          t: f32 = load {0}[i]
+          r: f32 = exp(t)
+          s: f32 = add(r, {0}_1)
+          store y[i] = s
+        }}
+      }}
+    }})",
+                                                     name)});
+    expect_same(compiled, 0, {{"N", 100}});
+  }
+}
+
 TEST(Emit, EqualKernelsStandOnceInAUnit) {
   loop::Kernel kernel = loop::parse_kernel(reduction_text("f32", "f32", "sum"), "<test>");
   KernelSource first = emit_cpp(kernel), second = emit_cpp(kernel);

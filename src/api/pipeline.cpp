@@ -101,7 +101,7 @@ UnitList make_units(const Pipeline& pipeline, const std::map<std::string, Kernel
   for (const auto& [name, place] : places) {
     if (const auto edited = options.kernel_files.find(name); edited != options.kernel_files.end()) {
       list.unit_of[name] = list.units.size();
-      list.units.push_back({name + "_edited", read_file(edited->second)});
+      list.units.push_back({name + "_edited", read_file(edited->second), edited->second});
     } else {
       kernels.push_back(&source_at(pipeline, place));
     }

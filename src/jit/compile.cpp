@@ -191,6 +191,9 @@ void build_all(const std::vector<Job*>& missing, const HostCompiler& compiler,
 
 Library::Entry Library::entry(const std::string& symbol) const {
   void* const address = handle_ == nullptr ? nullptr : dlsym(handle_.get(), symbol.c_str());
+  if (address == nullptr && !file.empty()) {
+    throw Error(ErrorKind::input, fmt::format("{} has no function '{}'", file, symbol));
+  }
   if (address == nullptr)
     fail_internal("jit", fmt::format("{} has no function '{}'", path, symbol));
   return reinterpret_cast<Entry>(address);
@@ -222,9 +225,11 @@ std::vector<Library> compile(const std::vector<Unit>& units, const JitOptions& o
   }
 
   std::vector<Library> libraries;
-  for (const size_t job : job_of_unit) {
-    JitAccess::set_handle(jobs[job].library, jobs[job].handle);
-    libraries.push_back(jobs[job].library);
+  for (size_t i = 0; i < units.size(); ++i) {
+    const Job& job = jobs[job_of_unit[i]];
+    Library& library = libraries.emplace_back(job.library);
+    library.file = units[i].file;
+    JitAccess::set_handle(library, job.handle);
   }
   return libraries;
 }

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -202,7 +203,8 @@ void compile_file(const HostCompiler& compiler, const std::string& source_path,
   const ProcessResult result = run_process(command);
   if (result.succeeded && access(object_path.c_str(), R_OK) == 0) return;
 
-  std::string message = fmt::format("{}: {} failed ({})", unit.name, compiler.command[0],
+  std::string message = fmt::format("{}: {} failed ({})", unit.file.empty() ? unit.name : unit.file,
+                                    compiler.command[0],
                                     result.ending.empty() ? "it wrote no object" : result.ending);
   const std::vector<Complaint> all = complaints(result.output, source_path);
   for (size_t i = 0; i < all.size() && i < 3; ++i) {
@@ -210,8 +212,13 @@ void compile_file(const HostCompiler& compiler, const std::string& source_path,
     if (all[i].line > 0) message += numbered_lines(unit.source, all[i].line);
   }
   if (all.size() > 3) message += fmt::format("\nand {} more errors", all.size() - 3);
-  if (all.empty()) message += "\n" + result.output.substr(0, 2000);
-  throw Error(ErrorKind::internal, message, {}, {"command: " + shown});
+  if (all.empty() && !result.output.empty()) message += "\n" + result.output.substr(0, 2000);
+  // A compiler that names no line of our source has no quarrel with it: it was ended, has no room
+  // to write, does not know a flag.
+  const bool ours = unit.file.empty() && std::ranges::any_of(all, [](const Complaint& complaint) {
+                      return complaint.line > 0;
+                    });
+  throw Error(ours ? ErrorKind::internal : ErrorKind::input, message, {}, {"command: " + shown});
 }
 
 }  // namespace ingot

@@ -20,10 +20,11 @@ struct JitOptions {
 class Library {
  public:
   using Entry = void (*)(const KernelCall*);
-  Entry entry(const std::string& symbol) const;  // Error{internal} if absent
+  Entry entry(const std::string& symbol) const;  // an error if absent
   bool from_cache = false;
   double compile_ms = 0;
   std::string path;  // of the .so; the source stands beside it
+  std::string file;  // the unit's
 
  private:
   friend class JitAccess;
@@ -31,13 +32,14 @@ class Library {
 };
 
 struct Unit {
-  std::string name;    // readable, for the file name
-  std::string source;  // a whole translation unit
+  std::string name;       // readable, for the file name
+  std::string source;     // a whole translation unit
+  std::string file = {};  // where the source is the user's; its faults are then Error{input}
 };
 
 // Compiles all units at once. Key: SHA-256 of source, flags, CPU features, compiler version and our
-// ABI. A compiler failure is Error{internal} with the source lines around it; no compiler is
-// Error{input}.
+// ABI. A source that the compiler refuses is Error{internal} with the lines around it; no compiler,
+// or one that fails otherwise, is Error{input}.
 std::vector<Library> compile(const std::vector<Unit>& units, const JitOptions& options);
 
 struct CacheStats {

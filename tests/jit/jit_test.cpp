@@ -198,6 +198,25 @@ TEST_F(Jit, ShowsTheSourceLinesAroundACompilersError) {
   EXPECT_TRUE(files(".cpp").empty());
 }
 
+TEST_F(Jit, FaultsOfAUsersSourceAreFaultsOfTheInput) {
+  const Unit wrong{"add_edited", "void f() { three = 3; }\n", "mine.cpp"};
+  Error error = error_of([&] { compile({wrong}, options_); });
+  EXPECT_EQ(error.kind(), ErrorKind::input);
+  EXPECT_NE(error.message().find("mine.cpp: "), std::string::npos) << error.message();
+  EXPECT_NE(error.message().find("line 1: error: "), std::string::npos) << error.message();
+  const Library library = compile({{"add_edited", "int one;\n", "mine.cpp"}}, options_)[0];
+  error = error_of([&] { library.entry("absent"); });
+  EXPECT_EQ(error.kind(), ErrorKind::input);
+  EXPECT_EQ(error.message(), "mine.cpp has no function 'absent'");
+}
+
+TEST_F(Jit, ACompilerThatFailsWithoutAWordOnTheSourceIsNoFaultOfOurs) {
+  options_.compiler = "/bin/echo";  // knows --version, writes no object
+  const Error error = error_of([&] { compile({unit(1)}, options_); });
+  EXPECT_EQ(error.kind(), ErrorKind::input);
+  EXPECT_NE(error.message().find("it wrote no object"), std::string::npos) << error.message();
+}
+
 TEST_F(Jit, NamesAMissingSymbol) {
   const Library library = compile({unit(3)}, options_)[0];
   const Error error = error_of([&] { library.entry("absent"); });

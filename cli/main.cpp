@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <new>
 
 #include <fmt/format.h>
@@ -55,7 +56,7 @@ void add_program_options(CLI::App& app, const Subcommand& subcommand, Arguments&
                  "NAME=SPEC: a .npy or .pb file, random[:SEED[:SCALE]], zeros, ones or iota")
       ->allow_extra_args(false);
   app.add_option("--threads", arguments.threads, "default: INGOT_NUM_THREADS, else all cores")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   app.add_option("--cache", arguments.cache,
                  "folder of compiled kernels; default: INGOT_CACHE_DIR, else the user's cache");
   app.add_flag("--json", arguments.json, "one JSON object on stdout and nothing else");
@@ -84,7 +85,7 @@ void add_special_options(CLI::App& app, const std::string& name, Arguments& argu
   }
   if (name == "bench") {
     app.add_option("--repeats", arguments.repeats, "default: about two seconds' worth, at least 7")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   }
 }
 

@@ -115,17 +115,17 @@ std::vector<std::string> write_outputs(const std::vector<Port>& ports,
       temporaries.push_back(fmt::format("{}/.{}.{}.npy", folder, name, getpid()));
       write_npy(temporaries.back(), outputs[i]);
     }
+    for (size_t i = 0; i < paths.size(); ++i) {
+      if (std::rename(temporaries[i].c_str(), paths[i].c_str()) != 0) {
+        throw Error(ErrorKind::input,
+                    fmt::format("cannot write {}: {}", paths[i], std::strerror(errno)));
+      }
+    }
   } catch (...) {
     for (const std::string& temporary : temporaries) {
       std::remove(temporary.c_str());
     }
     throw;
-  }
-  for (size_t i = 0; i < paths.size(); ++i) {
-    if (std::rename(temporaries[i].c_str(), paths[i].c_str()) != 0) {
-      throw Error(ErrorKind::input,
-                  fmt::format("cannot write {}: {}", paths[i], std::strerror(errno)));
-    }
   }
   return paths;
 }

@@ -114,6 +114,11 @@ CheckResult Compiled::check(const std::vector<Tensor>& inputs, const CheckOption
   if (state_->edited()) {
     add("edited", state_->main);
   }
+  for (const std::optional<double>& bound : {options.rtol, options.atol}) {
+    if (bound && !(*bound >= 0)) {  // NaN would let everything pass
+      throw Error(ErrorKind::input, fmt::format("a bound of {}: at least 0", *bound));
+    }
+  }
   CheckSettings settings;
   settings.numerics = state_->planning.numerics;
   settings.rtol = options.rtol;

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "graph/passes/passes.h"
-#include "jit/host_cpu.h"
+#include "run/thread_pool.h"
 
 namespace ingot {
 namespace {
@@ -61,20 +61,7 @@ int thread_count(const Options& options) {
   if (options.threads < 0) {
     throw Error(ErrorKind::input, fmt::format("threads = {}: at least 1", options.threads));
   }
-  if (options.threads > 0) {
-    return options.threads;
-  }
-  const char* const text = std::getenv("INGOT_NUM_THREADS");
-  if (text == nullptr || *text == '\0') {
-    return available_cores();
-  }
-  char* end = nullptr;
-  const long count = std::strtol(text, &end, 10);
-  if (*end != '\0' || count < 1 || count > 65536) {
-    throw Error(ErrorKind::input,
-                fmt::format("INGOT_NUM_THREADS='{}' is no number of threads", text));
-  }
-  return static_cast<int>(count);
+  return thread_count(options.threads);
 }
 
 DeviceModel chosen_device(const Options& options) {

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <system_error>
 
 #include "base/error.h"
 #include "jit/host_cpu.h"
@@ -96,7 +97,13 @@ ThreadPool::ThreadPool(int threads) : spin_us_(spin_microseconds), forks_(fork_c
   if (!pinned) spin_us_ = 2;
   for (int part = 1; part < threads; ++part) {
     Worker& worker = *workers_.emplace_back(std::make_unique<Worker>());
-    worker.thread = std::thread([this, &worker, part] { work_loop(worker, part); });
+    try {
+      worker.thread = std::thread([this, &worker, part] { work_loop(worker, part); });
+    } catch (const std::system_error& error) {
+      workers_.pop_back();
+      stop_workers();
+      fail_input({}, fmt::format("cannot start {} threads: {}", threads, error.code().message()));
+    }
     if (!pinned) continue;
     worker.core = cores[static_cast<size_t>(part)];
     pin(worker.thread, worker.core);
@@ -111,6 +118,10 @@ ThreadPool::~ThreadPool() {
     for (auto& worker : workers_) worker->thread.detach();
     return;
   }
+  stop_workers();
+}
+
+void ThreadPool::stop_workers() {
   for (auto& worker : workers_) {
     worker->stop = true;
     worker->turn.fetch_add(1);
@@ -188,8 +199,17 @@ std::shared_ptr<ThreadPool> shared_thread_pool(int threads) {
   return pool;
 }
 
+namespace {
+
+int checked(int count) {
+  if (count <= most_threads) return count;
+  fail_input({}, fmt::format("{} threads are too many: at most {}", count, most_threads));
+}
+
+}  // namespace
+
 int thread_count(int requested) {
-  if (requested > 0) return requested;
+  if (requested > 0) return checked(requested);
   const char* variable = std::getenv("INGOT_NUM_THREADS");
   if (variable == nullptr || *variable == '\0') return available_cores();
   int count = 0;
@@ -198,7 +218,7 @@ int thread_count(int requested) {
   if (error != std::errc() || rest != end || count < 1) {
     fail_input({}, fmt::format("INGOT_NUM_THREADS: '{}' is no number of threads", variable));
   }
-  return count;
+  return checked(count);
 }
 
 }  // namespace ingot

@@ -46,6 +46,7 @@ class ThreadPool {
 
   void work_loop(Worker& worker, int part);
   void yield_core_to_caller();
+  void stop_workers();
 
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<int> spare_cores_;  // not taken by a worker
@@ -62,7 +63,10 @@ class ThreadPool {
 // The process's pool of that size, made at the first call and kept while somebody holds it.
 std::shared_ptr<ThreadPool> shared_thread_pool(int threads);
 
-// `requested` if positive, else INGOT_NUM_THREADS, else the cores this process may run on.
+constexpr int most_threads = 1024;
+
+// `requested` if positive, else INGOT_NUM_THREADS, else the cores this process may run on. More
+// than most_threads is an error.
 int thread_count(int requested);
 
 }  // namespace ingot

@@ -104,6 +104,10 @@ TEST_F(Cli, WrongCallsAreTwo) {
   expect_error("run bias_gelu.ingot --device h300", 2, "h200");
   expect_error("run bias_gelu.ingot --device cuda", 2, "no CUDA device");
   expect_error("run bias_gelu.ingot --numerics precise", 2, "exact, wide, fast");
+  expect_error("run bias_gelu.ingot --threads 0", 2, "2147483647");
+  expect_error("run bias_gelu.ingot --threads 100000", 2, "at most 1024");
+  expect_error("check bias_gelu.ingot --rtol nan", 2, "at least 0");
+  expect_error("check bias_gelu.ingot --atol -1", 2, "at least 0");
 }
 
 TEST_F(Cli, UnknownOpInTextIsTwoWithACaret) {
@@ -237,6 +241,24 @@ TEST_F(Cli, CheckOfAFaultyKernelIsOneAndShowsWhere) {
 
 TEST_F(Cli, UnknownKernelIsTwoAndListsThem) {
   expect_error("run bias_gelu.ingot --dim B=1 --kernel nothing=bias_gelu.ingot", 2, "add_gelu");
+}
+
+TEST_F(Cli, AnEditedKernelThatDoesNotCompileIsTwo) {
+  const Result result = run("emit bias_gelu.ingot --dim B=1 --out sources");
+  ASSERT_EQ(result.code, 0) << result.err;
+  write("mine.cpp", "nonsense");
+  for (const auto& entry : fs::directory_iterator(path("sources"))) {
+    if (entry.path().extension() != ".cpp") continue;
+    expect_error(
+        "run bias_gelu.ingot --dim B=1 --kernel " + entry.path().stem().string() + "=mine.cpp", 2,
+        "mine.cpp");
+  }
+}
+
+TEST_F(Cli, AnOutputThatCannotTakeItsPlaceLeavesNothing) {
+  fs::create_directories(path("full/y.npy"));
+  expect_error("run bias_gelu.ingot --dim B=1 --out full", 2, "y.npy");
+  EXPECT_EQ(std::distance(fs::directory_iterator(path("full")), fs::directory_iterator()), 1);
 }
 
 TEST_F(Cli, EditedPlanIsUsed) {

@@ -1,5 +1,6 @@
 #include "run/thread_pool.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,6 +111,35 @@ TEST(ThreadCount, IsTheRequestElseTheVariableElseTheCores) {
   EXPECT_THROW(thread_count(0), Error);
   unsetenv("INGOT_NUM_THREADS");
   EXPECT_GE(thread_count(0), 1);
+}
+
+TEST(ThreadCount, TooManyAreAnError) {
+  EXPECT_EQ(thread_count(most_threads), most_threads);
+  EXPECT_THROW(thread_count(most_threads + 1), Error);
+  setenv("INGOT_NUM_THREADS", "100000", 1);
+  EXPECT_THROW(thread_count(0), Error);
+  unsetenv("INGOT_NUM_THREADS");
+}
+
+TEST(ThreadPool, SaysThatTheSystemGivesNoThread) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer itself needs more memory";
+#endif
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit no_stacks{size_t{1} << 30, size_t{1} << 30};
+    setrlimit(RLIMIT_AS, &no_stacks);
+    try {
+      const ThreadPool pool(most_threads);
+    } catch (const Error& error) {
+      _exit(error.kind() == ErrorKind::input ? 0 : 1);
+    }
+    _exit(2);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace

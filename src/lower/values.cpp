@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "op/apply.h"
+#include "plan/domain.h"
 
 namespace ingot::lowering {
 namespace {
@@ -40,7 +41,10 @@ loop::Literal literal_of(const Node& node) {
 Values::Values(const Graph& graph, const Group& group, Numerics numerics)
     : graph_(graph), group_(group), numerics_(numerics), domain_ranges_(group.domain.ranges()) {
   kernel_.name = identifier(group.name);
-  kernel_.sizes = size_names(graph);
+  std::set<std::string> sizes = sizes_of(graph, group.nodes);
+  sizes.merge(sizes_of(graph, group.inputs));
+  sizes.merge(sizes_of(graph, group.outputs));
+  kernel_.sizes.assign(sizes.begin(), sizes.end());
   names_.insert(kernel_.sizes.begin(), kernel_.sizes.end());
   for (const DomainVar& var : group.domain.vars) names_.insert(var.name);
   auto declare = [&](NodeId id, loop::Role role) {

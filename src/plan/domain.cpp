@@ -59,6 +59,22 @@ ReducedRuns reduced_runs(const Graph& graph, NodeId reduction) {
   return result;
 }
 
+std::set<std::string> sizes_of(const Graph& graph, const std::vector<NodeId>& nodes) {
+  std::set<std::string> names;
+  auto add = [&](const Sym& size) {
+    if (!size.constant()) names.merge(size.variables());
+  };
+  for (NodeId id : nodes) {
+    std::ranges::for_each(graph[id].type.shape, add);
+    for (NodeId operand : graph[id].operands) std::ranges::for_each(graph[operand].type.shape, add);
+    for (const auto& [name, value] : graph[id].attrs) {
+      if (const auto* list = std::get_if<std::vector<Sym>>(&value))
+        std::ranges::for_each(*list, add);
+    }
+  }
+  return names;
+}
+
 void split_index(const Sym& value, const Shape& shape, const std::vector<size_t>& dims,
                  const Ranges& ranges, std::vector<Sym>* index) {
   Sym rest = value;
@@ -152,16 +168,10 @@ class DomainFinder {
     return true;
   }
 
-  bool names_a_size(const std::string& name) const {
-    return std::ranges::any_of(graph_.inputs, [&](NodeId input) {
-      return std::ranges::any_of(graph_[input].type.shape,
-                                 [&](const Sym& size) { return size.uses(name); });
-    });
-  }
-
   Sym add_var(const Sym& extent, bool reduced) {
     std::string name = "i" + std::to_string(analysis_.domain.vars.size());
-    while (names_a_size(name)) name += "_";
+    if (!sizes_) sizes_ = sizes_of(graph_, nodes_);
+    while (sizes_->contains(name)) name += "_";
     analysis_.domain.vars.push_back({name, extent, reduced});
     ranges_[name] = extent;
     return Sym::var(name);
@@ -451,6 +461,7 @@ class DomainFinder {
   const std::vector<NodeId>& nodes_;
   const std::vector<NodeId>& outputs_;
   Analysis& analysis_;
+  std::optional<std::set<std::string>> sizes_;
   Decision no_;
   std::vector<NodeId> reductions_;
   NodeId contraction_ = -1, anchor_ = -1;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "graph/index_map.h"
@@ -45,6 +47,9 @@ ReducedRuns reduced_runs(const Graph& graph, NodeId reduction);
 // The indices of `dims` (row-major, of the sizes `shape[d]`) when `value` counts their elements.
 void split_index(const Sym& value, const Shape& shape, const std::vector<size_t>& dims,
                  const Ranges& ranges, std::vector<Sym>* index);
+
+// Names of sizes in the shapes and attributes of these nodes and their operands.
+std::set<std::string> sizes_of(const Graph& graph, const std::vector<NodeId>& nodes);
 
 bool is_view(const Graph& graph, NodeId node);
 bool is_reduction(const Graph& graph, NodeId node);

@@ -47,49 +47,49 @@ class Placed {
   }
 
   void write(const Tensor& logical) {
-    for_each([&](std::byte* element, int64_t i) {
-      std::memcpy(element, logical.data() + i * width_, static_cast<size_t>(width_));
+    for_each_run([&](std::byte* run, int64_t i, int64_t bytes) {
+      std::memcpy(run, logical.data() + i * width_, static_cast<size_t>(bytes));
     });
   }
   Tensor read() const {
     Tensor logical(view_.dtype, view_.shape);
-    for_each([&](const std::byte* element, int64_t i) {
-      std::memcpy(logical.data() + i * width_, element, static_cast<size_t>(width_));
+    for_each_run([&](const std::byte* run, int64_t i, int64_t bytes) {
+      std::memcpy(logical.data() + i * width_, run, static_cast<size_t>(bytes));
     });
     return logical;
   }
-  // Whether only the elements were written.
-  bool intact_around() const {
-    Tensor copy(DType::u8, memory_.shape());
-    std::memcpy(copy.data(), memory_.data(), static_cast<size_t>(memory_.bytes()));
-    const std::byte* base = memory_.data();
-    for_each([&](const std::byte* element, int64_t) {
-      std::memset(copy.data() + (element - base), pattern, static_cast<size_t>(width_));
+  // Whether only the elements were written; forgets them.
+  bool intact_around() {
+    for_each_run([&](std::byte* run, int64_t, int64_t bytes) {
+      std::memset(run, pattern, static_cast<size_t>(bytes));
     });
-    return std::all_of(copy.data(), copy.data() + copy.bytes(),
-                       [](std::byte b) { return b == std::byte{pattern}; });
+    const std::byte* data = memory_.data();
+    return data[0] == std::byte{pattern} &&
+           std::memcmp(data, data + 1, static_cast<size_t>(memory_.bytes() - 1)) == 0;
   }
   const TensorView& view() const { return view_; }
 
  private:
   static constexpr int pattern = 0xA5;
 
+  // Elements that lie side by side: f(address, number of the first, bytes).
   template <class F>
-  void for_each(F f) const {
-    std::vector<int64_t> strides = view_.strides;
-    if (strides.empty()) {
-      strides.resize(view_.shape.size());
-      int64_t stride = 1;
-      for (size_t d = strides.size(); d-- > 0; stride *= view_.shape[d]) strides[d] = stride;
-    }
+  void for_each_run(F f) const {
+    auto* data = static_cast<std::byte*>(view_.data);
     int64_t columns = view_.shape.empty() ? 1 : view_.shape.back(), rows = 1;
     for (size_t d = 0; d + 1 < view_.shape.size(); ++d) rows *= view_.shape[d];
-    const int64_t row_stride = view_.shape.size() > 1 ? strides[0] : 0;  // rank 2 at most
-    const int64_t column_stride = strides.empty() ? 0 : strides.back();
-    auto* data = static_cast<std::byte*>(view_.data);
+    if (rows * columns == 0) return;
+    const std::vector<int64_t>& strides = view_.strides;
+    if (strides.empty()) return f(data, 0, rows * columns * width_);
+    const int64_t row_stride = strides.size() > 1 ? strides[0] : 0;  // rank 2 at most
     for (int64_t r = 0; r < rows; ++r) {
+      std::byte* row = data + r * row_stride * width_;
+      if (strides.back() == 1) {
+        f(row, r * columns, columns * width_);
+        continue;
+      }
       for (int64_t c = 0; c < columns; ++c) {
-        f(data + (r * row_stride + c * column_stride) * width_, r * columns + c);
+        f(row + c * strides.back() * width_, r * columns + c, width_);
       }
     }
   }
@@ -121,7 +121,7 @@ std::vector<TypedProgram> programs_of(DType dtype) {
         {"row", R"(graph g(x: T[2, N], w: T[N]) {
           a = any(x, dims=[1], keepdims=true) d = xor(x, a) o = or(d, w)
           e = all(o, dims=[1]) return o, e, a })"},
-        {"column", R"(graph g(x: T[N, 5]) {
+        {"column", R"(graph g(x: T[N, 3]) {
           a = any(x, dims=[0]) d = xor(x, a) e = all(d, dims=[0]) return d, e, a })"},
         {"full", R"(graph g(x: T[N]) { a = any(x) n = not(x) b = all(n) return a, b })"},
     };
@@ -133,7 +133,7 @@ std::vector<TypedProgram> programs_of(DType dtype) {
         {"row", R"(graph g(x: T[2, N], w: T[N]) {
           m = max(x, dims=[1], keepdims=true) d = sub(m, x) s = sum(d, dims=[1], keepdims=true)
           q = div(s, d) p = mul(q, w) return p, s, m })"},
-        {"column", R"(graph g(x: T[N, 5]) {
+        {"column", R"(graph g(x: T[N, 3]) {
           s = sum(x, dims=[0]) m = min(x, dims=[0]) d = sub(x, m) return d, s, m })"},
         {"full", R"(graph g(x: T[N]) {
           s = sum(x) m = max(x) q = mul(x, x) v = sum(q) p = prod(x) return s, m, v, p })"},
@@ -146,7 +146,7 @@ std::vector<TypedProgram> programs_of(DType dtype) {
           m = max(x, dims=[1], keepdims=true) d = sub(x, m) e = exp(d)
           s = sum(e, dims=[1], keepdims=true) p = div(e, s) n = rms_norm(x, w) q = mul(n, p)
           return q, n, s })"},
-        {"column", R"(graph g(x: T[N, 5]) {
+        {"column", R"(graph g(x: T[N, 3]) {
           s = sum(x, dims=[0]) m = max(x, dims=[0]) d = sub(x, m) return d, s, m })"},
         {"full", R"(graph g(x: T[N]) {
           s = sum(x) m = min(x) q = mul(x, x) v = sum(q) a = mean(x) return s, m, v, a })"},
@@ -199,9 +199,11 @@ class Lengths : public ::testing::TestWithParam<DType> {
             fmt::format("{} {}, {}={}, fusion {}, threads {}", name, dtype_name(GetParam()), "N",
                         length, mode_names[mode], threads);
         check(executable, inputs, expected, Layout::aligned, Layout::aligned, where);
+        // Where it takes long: two modes without alignment, and packing, which knows no modes,
+        // once.
+        if (length > 1000 && mode == 2) continue;
         check(executable, inputs, expected, Layout::offset, Layout::offset, where);
-        // Packing is the same for all modes: enough once where it takes long.
-        if (length > 1000 && (mode != 1 || threads == 1)) continue;
+        if (length > 1000 && (mode == 0 || threads == 1)) continue;
         check(executable, inputs, expected, Layout::odd_address, Layout::strided, where);
         check(executable, inputs, expected, Layout::strided, Layout::odd_address, where);
         check(executable, inputs, expected, Layout::negative, Layout::negative, where);

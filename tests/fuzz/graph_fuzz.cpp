@@ -31,11 +31,6 @@ RandomOptions options_of(uint64_t seed, bool compiled) {
   return options;
 }
 
-Trial trial_of(uint64_t seed, bool compiled) {
-  const RandomOptions options = options_of(seed, compiled);
-  return {seed, random_graph(seed, options), {usual_sizes(), other_sizes(seed)}, options.products};
-}
-
 class Fuzzer {
  public:
   explicit Fuzzer(uint64_t seed) : seed_(seed) {
@@ -70,7 +65,7 @@ class Fuzzer {
   void interpreted_turn(double until) {
     for (uint64_t i = 0; i < interpreted_together && seconds() < until; ++i, ++seed_) {
       note("interpreted", seed_, seed_);
-      const Trial trial = trial_of(seed_, false);
+      const Trial trial = random_trial(seed_, options_of(seed_, false));
       ++interpreted_;
       const std::string reason = interpreted_difference(trial);
       if (!reason.empty()) fail(trial, reason, "interpreted", interpreted_difference);
@@ -80,7 +75,9 @@ class Fuzzer {
   void compiled_turn() {
     std::vector<Trial> trials;
     note("compiled", seed_, seed_ + compiled_together - 1);
-    for (uint64_t i = 0; i < compiled_together; ++i) trials.push_back(trial_of(seed_++, true));
+    for (uint64_t i = 0; i < compiled_together; ++i, ++seed_) {
+      trials.push_back(random_trial(seed_, options_of(seed_, true)));
+    }
     const std::vector<std::string> reasons = compiled_differences(trials, folder_);
     compiled_ += trials.size();
     const auto alone = [this](const Trial& trial) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "support/random_graphs.h"
 
 namespace ingot::testing {
 
@@ -17,6 +18,9 @@ struct Trial {
   // fusion modes.
   bool library_order = false;
 };
+
+// A random program at the usual and at other sizes.
+Trial random_trial(uint64_t seed, const RandomOptions& options);
 
 // What the executions disagree on, or "". Fusion off, auto and all; bits, where NaNs are equal.
 // Inputs on which the evaluator fails must fail everywhere.

@@ -141,6 +141,9 @@ std::vector<Tensor> random_inputs(const Graph& graph, const Bindings& sizes, uin
 
 std::string first_difference(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return "types differ";
+  if (a.size() == 0 || std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())) == 0) {
+    return "";
+  }
   int64_t width = byte_size(a.dtype());
   for (int64_t i = 0; i < a.size(); ++i) {
     if (std::memcmp(a.data() + i * width, b.data() + i * width, static_cast<size_t>(width)) == 0) {

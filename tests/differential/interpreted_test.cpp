@@ -1,0 +1,34 @@
+// Random programs: interpreted plans against the evaluator, bit for bit, in every fusion mode and
+// with every schedule. A failure is shrunk and kept as a file in the build folder.
+#include <gtest/gtest.h>
+
+#include "support/differential.h"
+#include "support/random_graphs.h"
+
+namespace ingot::testing {
+namespace {
+
+constexpr int most_failures = 3;  // shrinking takes time
+
+void compare_interpreted(uint64_t first, uint64_t last, const RandomOptions& options) {
+  int failures = 0;
+  for (uint64_t seed = first; seed < last && failures < most_failures; ++seed) {
+    const Trial trial = random_trial(seed, options);
+    const std::string reason = interpreted_difference(trial);
+    if (reason.empty()) continue;
+    ++failures;
+    ADD_FAILURE() << write_failure(trial, reason, fmt::format("interpreted_{}", seed),
+                                   interpreted_difference);
+  }
+}
+
+TEST(InterpretedPlans, GiveTheEvaluatorsBits) {
+  compare_interpreted(1, 1301, {.nodes = 12, .elements = 3000});
+}
+
+TEST(InterpretedPlans, WithProductsGiveTheEvaluatorsBits) {
+  compare_interpreted(10000, 10300, {.nodes = 9, .elements = 3000, .whole_products = true});
+}
+
+}  // namespace
+}  // namespace ingot::testing

@@ -9,6 +9,7 @@
 #include "jit/host_cpu.h"
 #include "jit/jit.h"
 #include "lower/lower.h"
+#include "run/product.h"
 
 namespace ingot {
 namespace {
@@ -178,6 +179,10 @@ void compile_kernels(const Graph& graph, Pipeline& pipeline, const PipelineOptio
 Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const PlanOptions& planning,
                         const PipelineOptions& options) {
   Pipeline pipeline;
+  bool has_product = std::ranges::any_of(graph.nodes, [](const Node& node) {
+    return op_info(node.op).category == Category::contraction;
+  });
+  if (has_product && !device.gpu && !options.plan_only) pipeline.products = prepare_products();
   pipeline.plan = options.plan_file.empty() ? make_plan(graph, device, planning)
                                             : parse_plan(graph, read_file(options.plan_file),
                                                          options.plan_file, device, planning);

@@ -1,6 +1,7 @@
 // The stages in a row: graph → plan → loops → sources → binaries → executable.
 #pragma once
 
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@ struct CompiledUnits {
 };
 
 struct Pipeline {
+  std::future<void> products;  // the library's start beside ours; unset without products
   Plan plan;
   LoweredGroups loops;
   std::vector<std::vector<KernelSource>> sources;  // like `loops`; empty but for the CPU

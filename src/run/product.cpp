@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
+#include "run/gemm.h"
 #include "run/product_routines.h"
 #include "run/widen.h"
 
@@ -96,6 +98,19 @@ bool PackedConstants::is_constant(const void* address) const {
       constants_.begin(), constants_.end(), at,
       [](const std::byte* value, const Range& range) { return value < range.begin; });
   return next != constants_.begin() && at < std::prev(next)->end;
+}
+
+std::future<void> prepare_products() {
+  return std::async(std::launch::async, [] {
+    // Not 1 × 1: oneDNN has other code for vectors. Each side transposed is code of its own.
+    constexpr int64_t side = 4;
+    const std::vector<float> ones(side * side, 1.0F);
+    std::vector<float> result(side * side);
+    for (bool transposed : {false, true}) {
+      gemm({side, side, side, side, side, side, false, transposed}, ones.data(), ones.data(),
+           result.data());
+    }
+  });
 }
 
 }  // namespace ingot

@@ -197,6 +197,20 @@ void add_line(std::string& out, const Json& result) {
                          : fmt::format("{:.0f} %", result["percent_of_copy"].get<double>()));
 }
 
+// Whether other work on the machine shows: half of the repeats took far longer than the best one,
+// or a copy took far longer than the program that moves the same bytes, from a cache at best.
+bool is_disturbed(const Json& result) {
+  constexpr double usual = 1.5, cache = 5;
+  for (const Json& variant : result["results"]) {
+    const Json& times = variant["kernel_us"];
+    if (times["median"].get<double>() > usual * times["min"].get<double>()) {
+      return true;
+    }
+  }
+  const Json& share = result["results"].back()["percent_of_copy"];
+  return !share.is_null() && share.get<double>() > 100 * cache;
+}
+
 }  // namespace
 
 MeasuredTimes measure_times(const Executable& separate, const Executable& fused,
@@ -275,7 +289,12 @@ std::string bench_text(const Json& result) {
              : fmt::format("results: largest difference {:.3g}, relative {:.3g}\n",
                            result["max_abs_error"].get<double>(),
                            result["max_rel_error"].get<double>());
-  return out + result["verdict"].get<std::string>() + "\n";
+  out += result["verdict"].get<std::string>() + "\n";
+  if (is_disturbed(result)) {
+    out +=
+        "note: other work seems to disturb the times; repeat on an idle machine, or compare min\n";
+  }
+  return out;
 }
 
 }  // namespace ingot

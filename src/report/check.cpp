@@ -191,13 +191,16 @@ struct OutputCheck {
     }
   }
 
-  // float64 has no overflow where the program's dtypes have one: elements where only one of float64
-  // and exact is finite say nothing about this mode.
+  // float64 has no overflow where the program's dtypes have one: elements where float64 and exact
+  // are not both finite, nor the same infinity or NaN, say nothing about this mode.
   static Tensor comparable(const Tensor& exact, const Tensor& wide, const Tensor& got) {
     Tensor expected = Tensor::uninitialized(DType::f64, wide.shape());
     for (int64_t i = 0; i < wide.size(); ++i) {
-      const bool says_something = std::isfinite(exact.get_f64(i)) == std::isfinite(wide.get_f64(i));
-      expected.set_f64(i, says_something ? wide.get_f64(i) : got.get_f64(i));
+      const double of_exact = exact.get_f64(i), of_wide = wide.get_f64(i);
+      const bool both_finite = std::isfinite(of_exact) && std::isfinite(of_wide);
+      const bool both_nan = std::isnan(of_exact) && std::isnan(of_wide);
+      const bool says_something = both_finite || both_nan || of_exact == of_wide;
+      expected.set_f64(i, says_something ? of_wide : got.get_f64(i));
     }
     return expected;
   }

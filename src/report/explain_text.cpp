@@ -197,13 +197,15 @@ std::string explain_text(const Json& explained) {
   }
   add_decisions(explained["decisions"], out);
   const Json& environment = explained["environment"];
-  const Json& compiler = environment["compilers"]["c++"];
   out +=
-      fmt::format("\ningot {} ({}), {}, {} threads, {}, {}\n",
-                  environment["version"].get<std::string>(), environment["git"].get<std::string>(),
-                  environment["device"].get<std::string>(), environment["threads"].get<int>(),
-                  compiler.is_null() ? "no compiler" : compiler.get<std::string>(),
-                  environment["date"].get<std::string>());
+      fmt::format("\ningot {} ({}), {}, ", environment["version"].get<std::string>(),
+                  environment["git"].get<std::string>(), environment["device"].get<std::string>());
+  if (explained["device"] == "cpu") {  // of a device that is not here nothing more is known
+    const Json& compiler = environment["compilers"]["c++"];
+    out += fmt::format("{} threads, {}, ", environment["threads"].get<int>(),
+                       compiler.is_null() ? "no compiler" : compiler.get<std::string>());
+  }
+  out += environment["date"].get<std::string>() + "\n";
   return out;
 }
 

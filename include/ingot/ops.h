@@ -382,7 +382,7 @@ inline Value cast(Program& program, Value a, DType dtype, std::string name = {})
   return program.op("cast", {a}, {{"dtype", dtype}}, std::move(name));
 }
 
-// b where the bool a is true, else c.
+// a where the mask is true, else b.
 inline Value select(Program& program, Value mask, Value a, Value b, std::string name = {}) {
   return program.op("select", {mask, a, b}, {}, std::move(name));
 }

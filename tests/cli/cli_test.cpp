@@ -89,7 +89,7 @@ TEST_F(Cli, HelpAndVersionWorkEverywhere) {
 }
 
 TEST_F(Cli, WrongCallsAreTwo) {
-  expect_error("", 2, "subcommand");
+  expect_error("", 2, "--help");
   expect_error("frobnicate", 2, "frobnicate");
   expect_error("run", 2, "FILE");
   expect_error("run bias_gelu.ingot --colour", 2, "--colour");

@@ -33,7 +33,8 @@ std::string atom_text(const Sym::Atom& atom, const Rename& rename) {
   std::string left = subscript_text(atom.left, rename), right = subscript_text(atom.right, rename);
   if (atom.kind == Sym::Atom::Kind::min) return fmt::format("min({}, {})", left, right);
   if (is_compound(left)) left = "(" + left + ")";
-  if (is_compound(right)) right = "(" + right + ")";
+  // A size may be 0; its quotients are then computed, but no element of them is wanted.
+  if (!atom.right.constant()) right = fmt::format("divisor({})", right);
   return fmt::format("{} {} {}", left, atom.kind == Sym::Atom::Kind::floor_div ? "/" : "%", right);
 }
 

@@ -27,6 +27,7 @@ constexpr std::string_view call_text = R"(struct KernelCall {
 constexpr std::string_view small_text = R"(
 #define ALWAYS_INLINE __attribute__((always_inline))
 INLINE long min(long a, long b) { return a < b ? a : b; }
+INLINE long divisor(long size) { return size < 1 ? 1 : size; }
 template <int n>
 INLINE void prefetch_lines(const char* p) {
   prefetch(p);

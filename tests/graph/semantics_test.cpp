@@ -436,6 +436,19 @@ std::set<std::string> tests_in_sources() {
   return names;
 }
 
+TEST(Semantics, ConvPaddingIsZerosThatAreMultiplied) {
+  const Tensor x = tensor(DType::f32, {1, 1, 3}, {1, 2, 3});
+  const Tensor w = tensor(DType::f32, {1, 1, 2}, {NAN, 10});
+  const Tensor y = evaluate_text("x: f32[1, 1, 3], w: f32[1, 1, 2]",
+                                 "y = conv(x, w, pads=[1, 0]) return y", {x, w});
+  ASSERT_EQ(y.size(), 3);
+  EXPECT_TRUE(std::isnan(y.get_f64(0)));  // NaN · padding + 10 · 1
+  const Tensor finite = tensor(DType::f32, {1, 1, 2}, {5, 10});
+  EXPECT_EQ(values_of(evaluate_text("x: f32[1, 1, 3], w: f32[1, 1, 2]",
+                                    "y = conv(x, w, pads=[1, 0]) return y", {x, finite})),
+            (std::vector<double>{10, 25, 40}));
+}
+
 // Every bullet of docs/semantics.md ends in the names of its tests, and they exist.
 TEST(Semantics, EverySentenceNamesATestThatExists) {
   const std::string text = read_file(std::string(INGOT_SOURCE_DIR) + "/docs/semantics.md");

@@ -12,13 +12,9 @@ namespace {
 
 class Random {
  public:
-  explicit Random(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 1) {}
-  uint64_t next() {
-    uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
+  // Mixed, so that neighbouring seeds are not one sequence with a shift.
+  explicit Random(uint64_t seed) : state_(mixed(mixed(seed) + 1)) {}
+  uint64_t next() { return mixed(state_ += 0x9E3779B97F4A7C15u); }
   int64_t below(int64_t n) { return static_cast<int64_t>(next() % static_cast<uint64_t>(n)); }
   bool chance(int percent) { return below(100) < percent; }
   template <class List>
@@ -27,6 +23,11 @@ class Random {
   }
 
  private:
+  static uint64_t mixed(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  }
   uint64_t state_;
 };
 
@@ -128,8 +129,9 @@ class Generator {
 
   // A value that goes with `id` in one op.
   NodeId like(NodeId id) {
-    for (int i = random_.chance(15) ? 6 : 0; i < 6; ++i) {
+    for (int i = random_.chance(15) ? 8 : 0; i < 8; ++i) {
       NodeId other = any();
+      if (other == id && !random_.chance(15)) continue;
       if (type(other).dtype == type(id).dtype) return other;
     }
     return literal(type(id).dtype);

@@ -241,6 +241,10 @@ void GraphParser::parse_operand_or_attribute(Call& call) {
   }
   const std::string name = cursor_.identifier("an operand or an attribute");
   if (!cursor_.accept("=")) {
+    if (cursor_.peek("(")) {
+      cursor_.fail(
+          at, fmt::format("calls do not nest; give {}(...) a line and a name of its own", name));
+    }
     call.operands.push_back(lookup(name, at));
     call.numbers.emplace_back();
     call.places.push_back(at);

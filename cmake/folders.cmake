@@ -5,9 +5,9 @@
 # private include root, so programs see include/ only.
 function(ingot_folder name)
   cmake_parse_arguments(arg "" "" "LINKS;EXTRA" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   foreach(extra IN LISTS arg_EXTRA)
-    file(GLOB extra CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${extra})
+    file(GLOB extra CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${extra})
     list(APPEND sources ${extra})
   endforeach()
   if(name STREQUAL device)
@@ -31,7 +31,7 @@ function(ingot_folder name)
   add_library(${target} STATIC ${sources})
   add_dependencies(${target} ingot_version)
   target_compile_options(${target} PRIVATE ${INGOT_WARNINGS})
-  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
                                                ${INGOT_GENERATED})
   target_link_libraries(${target} PUBLIC ${links})
 endfunction()
@@ -56,10 +56,10 @@ endfunction()
 
 # ingot_programs(DIRECTORY pattern [PART_OF target]): one executable a file, named like it.
 function(ingot_programs directory pattern)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${pattern})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${pattern})
   foreach(source IN LISTS sources)
     get_filename_component(name ${source} NAME_WE)
-    ingot_program(${name} ${CMAKE_BINARY_DIR}/${directory} SOURCES ${source} ${ARGN})
+    ingot_program(${name} ${PROJECT_BINARY_DIR}/${directory} SOURCES ${source} ${ARGN})
   endforeach()
 endfunction()
 
@@ -72,21 +72,21 @@ function(ingot_register_test name folder)
     list(APPEND labels long)
     set(timeout 1800)
   endif()
-  add_test(NAME ${folder}/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${folder}/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   set_tests_properties(${folder}/${name} PROPERTIES
     LABELS "${labels}"
     TIMEOUT ${timeout}
-    ENVIRONMENT "INGOT_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache;INGOT_CLI=${CMAKE_BINARY_DIR}/ingot;INGOT_SOURCE_DIR=${CMAKE_SOURCE_DIR};GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/tests/results/${folder}/${name}.xml")
+    ENVIRONMENT "INGOT_CACHE_DIR=${PROJECT_BINARY_DIR}/tests/cache;INGOT_CLI=${PROJECT_BINARY_DIR}/ingot;INGOT_SOURCE_DIR=${PROJECT_SOURCE_DIR};GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/tests/results/${folder}/${name}.xml")
 endfunction()
 
 # tests/FOLDER/*_test.cpp: a GoogleTest program each. tests/FOLDER/*_test.py: run by Python.
 # tests/support/*.cpp: linked into every test. tests/fuzz/*.cpp: programs for `make fuzz`.
 function(ingot_tests)
-  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*/*_test.cpp)
-  file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*/*_test.py)
-  file(GLOB fuzzers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/*_fuzz.cpp)
-  file(GLOB support CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/*.cpp)
-  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  file(GLOB tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*/*_test.cpp)
+  file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*/*_test.py)
+  file(GLOB fuzzers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.cpp)
+  file(GLOB support CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 
   foreach(script IN LISTS scripts)
     get_filename_component(name ${script} NAME_WE)
@@ -112,11 +112,11 @@ function(ingot_tests)
   add_library(ingot_test_options INTERFACE)
   target_link_libraries(ingot_test_support INTERFACE ingot_test_options)
   target_compile_options(ingot_test_options INTERFACE ${INGOT_WARNINGS})
-  target_include_directories(ingot_test_options INTERFACE ${CMAKE_SOURCE_DIR}/src
-                                                          ${CMAKE_SOURCE_DIR}/tests)
+  target_include_directories(ingot_test_options INTERFACE ${PROJECT_SOURCE_DIR}/src
+                                                          ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(ingot_test_options INTERFACE
-    INGOT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" INGOT_BUILD_DIR="${CMAKE_BINARY_DIR}"
-    INGOT_CLI="${CMAKE_BINARY_DIR}/ingot")
+    INGOT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" INGOT_BUILD_DIR="${PROJECT_BINARY_DIR}"
+    INGOT_CLI="${PROJECT_BINARY_DIR}/ingot")
   target_link_libraries(ingot_test_options INTERFACE ingot_api ingot_onnx_proto GTest::gtest)
 
   foreach(source IN LISTS tests fuzzers)
@@ -126,7 +126,7 @@ function(ingot_tests)
     set(target ${folder}_${name})
     add_executable(${target} ${source})
     set_target_properties(${target} PROPERTIES
-      OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder})
+      OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${folder})
     target_link_libraries(${target} PRIVATE ingot_test_support)
     add_dependencies(${target} ingot_carried_libraries)
     if(TARGET ingot)

@@ -4,19 +4,19 @@ find_package(Python3 COMPONENTS Interpreter REQUIRED)
 file(MAKE_DIRECTORY ${INGOT_GENERATED}/onnx)
 
 # version.h: looked at in every build, written only when the commit changes.
-set(write_version ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DVERSION=${PROJECT_VERSION}
-                  -DOUTPUT=${INGOT_GENERATED}/version.h -P ${CMAKE_SOURCE_DIR}/cmake/write_version.cmake)
+set(write_version ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DVERSION=${PROJECT_VERSION}
+                  -DOUTPUT=${INGOT_GENERATED}/version.h -P ${PROJECT_SOURCE_DIR}/cmake/write_version.cmake)
 execute_process(COMMAND ${write_version})
 add_custom_target(ingot_version COMMAND ${write_version} BYPRODUCTS ${INGOT_GENERATED}/version.h
                   COMMENT "Looking at the version")
 
 # library_text.cpp: the device library, src/device/**/*.inc, as text inside the binary.
-file(GLOB_RECURSE device_texts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/device/*.inc)
+file(GLOB_RECURSE device_texts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/device/*.inc)
 set(INGOT_LIBRARY_TEXT ${INGOT_GENERATED}/library_text.cpp)
 add_custom_command(
   OUTPUT ${INGOT_LIBRARY_TEXT}
-  COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tools/embed_text.py
-          --root ${CMAKE_SOURCE_DIR}/src/device --output ${INGOT_LIBRARY_TEXT} ${device_texts}
+  COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/embed_text.py
+          --root ${PROJECT_SOURCE_DIR}/src/device --output ${INGOT_LIBRARY_TEXT} ${device_texts}
   DEPENDS ${device_texts} tools/embed_text.py
   COMMENT "Embedding the device library")
 

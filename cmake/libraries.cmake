@@ -46,11 +46,11 @@ foreach(name libdnnl.so.2 libdnnl.so.3 libgomp.so.1 libOpenCL.so.1)
   if(INGOT_CARRIED_${name})
     file(REAL_PATH ${INGOT_CARRIED_${name}} file)
     add_custom_command(
-      OUTPUT ${CMAKE_BINARY_DIR}/lib/${name}
-      COMMAND ${CMAKE_COMMAND} -E copy ${file} ${CMAKE_BINARY_DIR}/lib/${name}
+      OUTPUT ${PROJECT_BINARY_DIR}/lib/${name}
+      COMMAND ${CMAKE_COMMAND} -E copy ${file} ${PROJECT_BINARY_DIR}/lib/${name}
       DEPENDS ${file}
       COMMENT "Copying ${name} to lib/")
-    list(APPEND carried ${CMAKE_BINARY_DIR}/lib/${name})
+    list(APPEND carried ${PROJECT_BINARY_DIR}/lib/${name})
   endif()
 endforeach()
 add_custom_target(ingot_carried_libraries ALL DEPENDS ${carried})

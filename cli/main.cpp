@@ -202,6 +202,16 @@ int main_of(int argc, char** argv) {
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "the help of every subcommand");
+  app.failure_message([](const CLI::App* called, const CLI::Error& error) {
+    std::string what = error.what();
+    if (what == "A subcommand is required") {
+      const bool cache_called = called->got_subcommand("cache");
+      what = cache_called ? "cache takes one of stats, verify and clear" : "a command is missing";
+    }
+    const std::vector<CLI::App*> chosen = called->get_subcommands();
+    return fmt::format("error: {}\nnote: `ingot {}--help` says what there is\n", what,
+                       chosen.empty() ? "" : chosen[0]->get_name() + " ");
+  });
   for (const Subcommand& subcommand : program_commands) {
     CLI::App* const sub = app.add_subcommand(subcommand.name, subcommand.what);
     sub->set_version_flag("--version", version_text());

@@ -145,7 +145,7 @@ Sizes complete_sizes(const Session& session) {
   Sizes sizes = session.options.sizes;
   for (const std::string& name : session.program.size_names()) {
     if (sizes.try_emplace(name, 1).second) {
-      note(fmt::format("dimension {} is not given: 1 (--dim {}=N gives it)", name, name));
+      note(fmt::format("dimension {} is not given: 1 (--dim {}=SIZE sets it)", name, name));
     }
   }
   return sizes;

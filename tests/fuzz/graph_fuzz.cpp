@@ -1,5 +1,6 @@
 // Random programs on fresh seeds for so many seconds: interpreted plans and compiled kernels
-// against the evaluator. `graph_fuzz SECONDS [FIRST_SEED]`; exit code 1 if anything differs.
+// against the evaluator. `graph_fuzz SECONDS [FIRST_SEED]`, or one program again:
+// `graph_fuzz FILE.ingot [SEED]`. Exit code 1 if anything differs.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -7,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "jit/jit.h"
 #include "support/differential.h"
 #include "support/random_graphs.h"
@@ -92,7 +94,7 @@ class Fuzzer {
   }
 
   void fail(const Trial& trial, const std::string& reason, const char* what,
-            const std::function<std::string(const Trial&)>& difference) {
+            const Difference& difference) {
     ++failures_;
     const std::string name = fmt::format("{}_{}", what, trial.seed);
     std::printf("FAILED %s\n", write_failure(trial, reason, name, difference).c_str());
@@ -112,17 +114,40 @@ class Fuzzer {
   std::string folder_, running_;
 };
 
+// A program from a file, on inputs of `seed`.
+bool replay(const std::string& path, uint64_t seed) {
+  const Trial trial{
+      seed, parse_graph(read_file(path), path), {usual_sizes(), other_sizes(seed)}, true};
+  const auto alone = [](const Trial& each) { return compiled_differences({each}, "")[0]; };
+  bool passed = true;
+  for (const auto& [name, difference] :
+       {std::pair<const char*, Difference>{"interpreted", interpreted_difference},
+        {"compiled", alone}}) {
+    const std::string reason = difference(trial);
+    if (!reason.empty()) {
+      passed = false;
+      std::printf(
+          "FAILED %s\n",
+          write_failure(trial, reason, fmt::format("{}_replayed", name), difference).c_str());
+    } else {
+      std::printf("%s: equal\n", name);
+    }
+  }
+  return passed;
+}
+
 }  // namespace
 }  // namespace ingot::testing
 
 int main(int argc, char** argv) {
-  const double length = argc > 1 ? std::atof(argv[1]) : 60;
+  using namespace ingot::testing;
+  const std::string what = argc > 1 ? argv[1] : "60";
+  if (what.ends_with(".ingot")) {
+    return replay(what, argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1) ? 0 : 1;
+  }
   const auto clock = std::chrono::system_clock::now().time_since_epoch();
-  const uint64_t seed =
-      argc > 2 ? std::strtoull(argv[2], nullptr, 10)
-               : static_cast<uint64_t>(
-                     std::chrono::duration_cast<std::chrono::milliseconds>(clock).count());
+  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(clock).count();
+  const uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : static_cast<uint64_t>(now);
   std::printf("graph_fuzz: first seed %llu\n", static_cast<unsigned long long>(seed));
-  ingot::testing::Fuzzer fuzzer(seed);
-  return fuzzer.run(ingot::testing::seconds() + length) ? 0 : 1;
+  return Fuzzer(seed).run(seconds() + std::atof(what.c_str())) ? 0 : 1;
 }

@@ -284,7 +284,7 @@ std::vector<std::string> compiled_differences(const std::vector<Trial>& trials,
 }
 
 std::string write_failure(const Trial& trial, const std::string& reason, const std::string& name,
-                          const std::function<std::string(const Trial&)>& difference) {
+                          const Difference& difference) {
   Trial smallest = trial;
   std::string last = reason;
   smallest.source = shrink(trial.source, [&](const Graph& graph) {

@@ -31,9 +31,11 @@ std::string interpreted_difference(const Trial& trial);
 std::vector<std::string> compiled_differences(const std::vector<Trial>& trials,
                                               const std::string& cache_dir);
 
+using Difference = std::function<std::string(const Trial&)>;
+
 // Shrinks a failing trial and writes it as FOLDER/NAME.ingot, the reason in comments. `difference`
 // is one of the above. Returns a text with path, reason and the small program.
 std::string write_failure(const Trial& trial, const std::string& reason, const std::string& name,
-                          const std::function<std::string(const Trial&)>& difference);
+                          const Difference& difference);
 
 }  // namespace ingot::testing

@@ -67,7 +67,7 @@ endfunction()
 # results stay in the build folder.
 function(ingot_register_test name folder)
   set(labels ${folder})
-  set(timeout 120)
+  set(timeout 300)
   if(name MATCHES "_long_test$")
     list(APPEND labels long)
     set(timeout 1800)

@@ -77,6 +77,15 @@ const Program programs[] = {
         s = matmul(q, k, transpose_b=true) t = mul(s, 0.35) p = softmax(t, dim=-1)
         o = matmul(p, v) return o })",
      true},
+    {"conv_bias", R"(graph g(x: bf16[B, 4, 12], w: bf16[6, 2, 5], c: bf16[6]) {
+        y = conv(x, w, c, groups=2, pads=[2, 2]) return y })",
+     true},
+    {"sizes_that_divide", R"(graph g(x: f32[B, B], ids: i32[3]) {
+        c = concat(x, x, dim=0) r = reshape(c, shape=[2*B*B])
+        y = gather(r, ids, out_of_range="zero") return y })"},
+    {"view_of_an_inner_value", R"(graph g(x: f32[64, 5, 4], m: f32[]) {
+        s = min(x, dims=[0, 2], keepdims=true) f = fma(s, s, x)
+        r = reshape(f, shape=[2, 32, 5, 4]) e = eq(f, m) return e, r })"},
     {"conv", R"(graph g(x: f32[B, 4, 12], w: f32[6, 4, 5], c: f32[6, 1]) {
         y = conv(x, w) z = add(y, c) g = gelu(z) m = max(g, dims=[2]) return m })",
      true},

@@ -121,7 +121,10 @@ void Nest::choose_staging() {
         staged.buffer = values_.buffer(output);
         staged.own_output = output == id;
         if (output != id) taken.push_back(output);
-        if (output == id) break;
+        if (output == id) {
+          staged.dtype = graph_[id].type.dtype;  // in `wide` read back as it was stored
+          break;
+        }
       }
     }
     if (staged.buffer.empty()) {

@@ -146,7 +146,8 @@ namespace sym_form {
 Sym divide(const Sym& a, const Sym& b, const Assumptions& known) {
   if (b.is(1) || a.is(0)) return a;
   const auto left = a.constant(), right = b.constant();
-  if (right && *right <= 0) return from_atom(make_atom(Atom::Kind::floor_div, a, b));
+  if (b.is(0)) return 0;  // a size of 0: nobody asks for an element there
+  if (right && *right < 0) return from_atom(make_atom(Atom::Kind::floor_div, a, b));
   if (left && right) return floor_quotient(*left, *right);
   const Parts parts = split(a, b, known);
   // Where nothing was split off, rest = a ≥ 0 is the caller's promise; else split proved it.
@@ -168,7 +169,8 @@ Sym divide(const Sym& a, const Sym& b, const Assumptions& known) {
 Sym remainder(const Sym& a, const Sym& b, const Assumptions& known) {
   if (b.is(1) || a.is(0)) return 0;
   const auto left = a.constant(), right = b.constant();
-  if (right && *right <= 0) return from_atom(make_atom(Atom::Kind::mod, a, b));
+  if (b.is(0)) return 0;
+  if (right && *right < 0) return from_atom(make_atom(Atom::Kind::mod, a, b));
   if (left && right) return *left - floor_quotient(*left, *right) * *right;
   const Sym plain = has_mod(a) ? without_inner_mods(a, b) : a;
   if (!(plain == a)) return remainder(plain, b, known);

@@ -1,6 +1,8 @@
 // One case per op whose access has structure; everything else follows NumPy broadcasting.
 #include "graph/index_map.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace ingot {
@@ -239,8 +241,16 @@ std::optional<std::vector<Sym>> result_index(const Graph& graph, NodeId id, int 
     return out;
   }
   bool same_index = op_info(node.op).category == Category::elementwise || node.op == Op::broadcast;
-  if (same_index && shape == node.type.shape) return operand_index;
-  return std::nullopt;
+  const Shape& result = node.type.shape;
+  if (!same_index || result.size() < shape.size()) return std::nullopt;
+  // The same shape, but for leading dimensions of size 1.
+  const auto own = result.end() - static_cast<std::ptrdiff_t>(shape.size());
+  const bool leading_ones =
+      std::all_of(result.begin(), own, [](const Sym& size) { return size.is(1); });
+  if (!leading_ones || !std::equal(own, result.end(), shape.begin())) return std::nullopt;
+  Index out(result.size() - shape.size(), Sym(0));
+  out.insert(out.end(), operand_index.begin(), operand_index.end());
+  return out;
 }
 
 Sym flat_index(const Shape& shape, const std::vector<Sym>& index) {

@@ -83,6 +83,9 @@ bool Nest::on_domain(NodeId node) const {
   return reduced_.empty();
 }
 
+// Without elements whatever the named sizes: there is nothing to store, and no subscript to do it.
+bool Nest::is_empty(NodeId id) const { return element_count(graph_[id].type.shape).is(0); }
+
 // Vector instructions to compute a node again from loads and finished reductions.
 double Nest::instructions_of(NodeId id) const {
   const Node& node = graph_[id];
@@ -101,7 +104,7 @@ void Nest::choose_staging() {
   std::vector<NodeId> taken;
   for (NodeId id : schedule_.staged) {
     auto demand = findings_->demands.find(id);
-    if (demand == findings_->demands.end() || demand->second.size() != 1) continue;
+    if (demand == findings_->demands.end() || demand->second.size() != 1 || is_empty(id)) continue;
     int level = level_.at(id);
     if (level >= levels_) continue;
     // Past the caches an output is stored once, by the last pass; cheap ones are computed again.

@@ -90,6 +90,7 @@ class Nest {
   bool may_stream(NodeId output) const;
   bool holds_staged(NodeId output) const;
   int store_level(NodeId output) const;
+  bool is_empty(NodeId id) const;
   double instructions_of(NodeId id) const;
   std::vector<NodeId> reductions_at(int level) const;
   std::vector<Sym> reduced_index(NodeId reduction) const;

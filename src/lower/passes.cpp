@@ -64,7 +64,7 @@ std::vector<NodeId> Nest::reductions_at(int level) const {
 void Nest::store_outputs(int level, bool full) {
   std::vector<loop::Store> stores;
   for (NodeId id : group_.outputs) {
-    if (store_level(id) != level || on_domain(id) != full) continue;
+    if (store_level(id) != level || on_domain(id) != full || is_empty(id)) continue;
     const std::vector<Sym>& index = group_.domain.index.at(id);
     Typed value = values_.value(id, index);
     loop::Store store;

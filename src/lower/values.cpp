@@ -212,6 +212,8 @@ Typed Values::compute(NodeId node, const std::vector<Sym>& index, const Context&
     return {rounded(loaded, kept_dtype(node)), kept_dtype(node)};
   }
   if (is_buffer(node)) {
+    // No element is there to be loaded, not even by code that never runs.
+    if (element_count(n.type.shape).is(0)) return {loop::Literal{}, n.type.dtype};
     return load(buffers_.at(node), n.type.dtype, flat(node, index), context, {}, name_of(node));
   }
   switch (n.op) {

@@ -132,9 +132,17 @@ Plan plan_for(const Graph& graph, FusionMode mode, const DeviceModel& device = d
 std::string interpreted(const Trial& trial) {
   const std::vector<Case> cases = cases_of(trial);
   const std::set<size_t> except = library_outputs(trial);
+  const std::string text = print(trial.source);
+  if (print(parse_graph(text, "<graph>")) != text) return "graph does not parse back:\n" + text;
   const Graph graph = run_graph_passes(trial.source);
   for (size_t mode = 0; mode < std::size(modes); ++mode) {
-    const Plan plan = plan_for(graph, modes[mode]);
+    Plan plan = plan_for(graph, modes[mode]);
+    if (trial.seed % 4 == 0) {  // as if somebody had written it
+      PlanOptions options;
+      options.fusion = modes[mode];
+      plan = parse_plan(graph, print(graph, plan), "<plan>", device_model("cpu"), options);
+      verify(graph, plan, "parsed plan");
+    }
     for (size_t number = 0; number < most_schedules(plan); ++number) {
       const Plan chosen = with_schedule(plan, number);
       for (const Case& each : cases) {

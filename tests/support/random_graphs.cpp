@@ -63,6 +63,7 @@ class Generator {
     static const std::vector<int64_t> common{1, 2,  3,  4,  5,  6,  7,  8,
                                              9, 16, 17, 31, 33, 64, 65, 100};
     static const std::vector<int64_t> long_ones{127, 129, 192, 257, 1000, 4097, 8193};
+    if (random_.below(300) == 0) return 0;
     if (random_.chance(20)) return Sym::var(random_.chance(70) ? "B" : "C");
     return random_.pick(random_.chance(6) ? long_ones : common);
   }

@@ -131,8 +131,11 @@ CheckResult Compiled::check(const std::vector<Tensor>& inputs, const CheckOption
 
 std::string Compiled::compile_text() const {
   const CompiledUnits& compiled = state_->main->compiled;
-  return fmt::format("{} kernels in {} units, {} of them from the cache, {:.1f} ms",
-                     compiled.kernels, compiled.units, compiled.from_cache, compiled.compile_ms);
+  const bool equal = compiled.functions < compiled.kernels;  // some of them up to names
+  return fmt::format("{} kernels{} in {} units, {} of them from the cache, {:.1f} ms",
+                     compiled.kernels,
+                     equal ? fmt::format(" ({} different)", compiled.functions) : "",
+                     compiled.units, compiled.from_cache, compiled.compile_ms);
 }
 
 std::string Compiled::plan_text() const { return ingot::print(state_->graph, state_->main->plan); }

@@ -22,6 +22,8 @@ struct KernelPlace {
 struct UnitList {
   std::vector<Unit> units;
   std::map<std::string, size_t> unit_of;  // by the kernel's name
+  // The kernel whose function serves this one, by name: kernels equal up to names are one function.
+  std::map<std::string, const KernelSource*> function_of;
 };
 
 const KernelSource& source_at(const Pipeline& pipeline, const KernelPlace& place) {
@@ -99,13 +101,18 @@ UnitList make_units(const Pipeline& pipeline, const std::map<std::string, Kernel
                     const PipelineOptions& options, size_t count) {
   UnitList list;
   std::vector<const KernelSource*> kernels;
+  std::map<std::string_view, const KernelSource*> known;  // by key
   for (const auto& [name, place] : places) {
+    const KernelSource& source = source_at(pipeline, place);
     if (const auto edited = options.kernel_files.find(name); edited != options.kernel_files.end()) {
+      list.function_of[name] = &source;
       list.unit_of[name] = list.units.size();
       list.units.push_back({name + "_edited", read_file(edited->second), edited->second});
-    } else {
-      kernels.push_back(&source_at(pipeline, place));
+      continue;
     }
+    const auto [first, is_new] = known.emplace(source.key, &source);
+    list.function_of[name] = first->second;
+    if (is_new) kernels.push_back(&source);
   }
   std::stable_sort(
       kernels.begin(), kernels.end(),
@@ -137,8 +144,9 @@ std::vector<LoadedGroup> load_kernels(const Pipeline& pipeline, const UnitList& 
     for (const KernelSource& source : sources) {
       LoadedKernel& kernel = group.variants.emplace_back();
       kernel.source = source;
-      const Library& library = libraries[list.unit_of.at(source.name)];
-      for (const PhaseSource& phase : source.phases) {
+      const KernelSource& function = *list.function_of.at(source.name);
+      const Library& library = libraries[list.unit_of.at(function.name)];
+      for (const PhaseSource& phase : function.phases) {
         kernel.phases.push_back(library.entry(phase.symbol));
       }
     }
@@ -166,6 +174,7 @@ void compile_kernels(const Graph& graph, Pipeline& pipeline, const PipelineOptio
   CompiledUnits& compiled = pipeline.compiled;
   compiled.units = static_cast<int64_t>(list.units.size());
   compiled.kernels = static_cast<int64_t>(places.size());
+  compiled.functions = static_cast<int64_t>(list.unit_of.size());
   compiled.compile_ms = elapsed.count();
   compiled.from_cache = std::count_if(libraries.begin(), libraries.end(),
                                       [](const Library& library) { return library.from_cache; });

@@ -16,7 +16,7 @@ namespace ingot {
 
 // A unit that was compiled, for the one-line summary and for where an edited kernel went.
 struct CompiledUnits {
-  int64_t units = 0, from_cache = 0, kernels = 0;
+  int64_t units = 0, from_cache = 0, kernels = 0, functions = 0;
   double compile_ms = 0;  // of all units, wall clock
 };
 

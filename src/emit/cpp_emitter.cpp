@@ -87,6 +87,7 @@ KernelSource Emitter::source() {
   }
   source_.text = header_text();
   for (size_t i = 0; i < kernel_.phases.size(); i++) source_.text += phase_text(i);
+  source_.key = names_.without_names(source_.text);
   source_.sections = device::sections_used(source_.text);
   source_.sections.merge(device::sections_used(device::library_text(source_.functions)));
   return std::move(source_);
@@ -161,6 +162,7 @@ void Emitter::declare_buffers(const Phase& phase) {
 std::string Emitter::phase_text(size_t number) {
   const Phase& phase = kernel_.phases[number];
   std::string symbol = fmt::format("{}_p{}", kernel_.name, number);
+  names_.give(symbol);
   source_.phases.push_back({symbol, phase.extent, phase.grain});
   buffers_.clear();
   variables_.clear();

@@ -41,6 +41,7 @@ struct ParamSource {
 struct KernelSource {
   std::string name;
   std::string text;                 // this kernel alone, as a person reads it
+  std::string key;                  // equal for kernels that differ in names only
   std::set<std::string> functions;  // of the device library, needed before `text`
   std::set<std::string> sections;   // of the vector prelude
   std::vector<ParamSource> params;

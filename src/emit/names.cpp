@@ -1,7 +1,10 @@
 #include "emit/names.h"
 
+#include <algorithm>
 #include <cctype>
+#include <map>
 
+#include "base/text.h"
 #include "device/library.h"
 
 namespace ingot {
@@ -75,8 +78,35 @@ std::string Names::unique(std::string_view wanted) {
   std::string name = base;
   auto free = [&] { return !visible(name) && !visible(name + "_at") && !visible(name + "_index"); };
   for (int i = 2; !free(); i++) name = base + "_v" + std::to_string(i);
-  for (const char* suffix : {"", "_at", "_index"}) scopes_.back().insert(name + suffix);
+  for (const char* suffix : {"", "_at", "_index"}) {
+    scopes_.back().insert(name + suffix);
+    given_.insert(name + suffix);
+  }
   return name;
+}
+
+std::string Names::without_names(std::string_view text) const {
+  std::string out;
+  std::map<std::string_view, size_t> numbers;
+  while (!text.empty()) {
+    if (text.starts_with("//") || text.starts_with('"')) {
+      bool comment = text[0] == '/';
+      size_t end = text.find(comment ? '\n' : '"', 1);
+      end = end == std::string_view::npos ? text.size() : end + 1;
+      if (!comment) out += text.substr(0, end);
+      text.remove_prefix(end);
+      continue;
+    }
+    std::string_view word = word_at(text, 0);
+    bool member = out.ends_with("->");
+    if (!word.empty() && !member && given_.contains(word)) {
+      out += fmt::format("${}", numbers.emplace(word, numbers.size()).first->second);
+    } else {
+      out += word.empty() ? text.substr(0, 1) : word;
+    }
+    text.remove_prefix(std::max<size_t>(word.size(), 1));
+  }
+  return out;
 }
 
 const std::set<std::string, std::less<>>& reserved_names() {

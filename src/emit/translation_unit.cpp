@@ -1,7 +1,5 @@
 // A whole translation unit: the call's struct, the vector vocabulary, library functions, the few
 // routines that reach memory lane by lane, then the kernels.
-#include <algorithm>
-
 #include "base/text.h"
 #include "device/library.h"
 #include "emit/chunk.h"
@@ -106,8 +104,9 @@ std::string vocabulary_text() {
 std::string translation_unit(std::span<const KernelSource* const> kernels) {
   std::set<std::string> sections, functions, words;
   std::vector<std::string_view> texts;
+  std::set<std::string_view> known;
   for (const KernelSource* kernel : kernels) {
-    if (std::ranges::find(texts, kernel->text) != texts.end()) continue;
+    if (!known.insert(kernel->text).second) continue;
     texts.push_back(kernel->text);
     sections.insert(kernel->sections.begin(), kernel->sections.end());
     functions.insert(kernel->functions.begin(), kernel->functions.end());

@@ -46,6 +46,28 @@ bool same_bits(const Tensor& a, const Tensor& b) {
          std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())) == 0;
 }
 
+TEST(Compiled, KernelsEqualUpToNamesAreCompiledOnce) {
+  const Program program = Program::parse(
+      "graph adds(a: f32[N], b: f32[N], c: f32[N]) {\n  x = add(a, b)\n  y = add(b, c)\n"
+      "  z = add(c, y)\n  w = sub(c, a)\n  return x, z, w\n}\n");
+  Options options;
+  options.fusion = "off";
+  const Compiled compiled = program.compile(options);
+  EXPECT_NE(compiled.compile_text().find("8 kernels (4 different) in"), std::string::npos)
+      << compiled.compile_text();
+  std::vector<Tensor> inputs;
+  for (double first : {1.0, 10.0, 100.0}) {
+    Tensor& input = inputs.emplace_back(DType::f32, std::vector<int64_t>{3});
+    for (int64_t i = 0; i < 3; ++i) input.set_f64(i, first + static_cast<double>(i));
+  }
+  const std::vector<Tensor> outputs = compiled.run(inputs);
+  for (int64_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(outputs[0].get_f64(i), 11 + 2 * i);
+    EXPECT_EQ(outputs[1].get_f64(i), 210 + 3 * i);
+    EXPECT_EQ(outputs[2].get_f64(i), 99);
+  }
+}
+
 class OnDevice : public testing::TestWithParam<const char*> {};
 
 TEST_P(OnDevice, CountsTheBytesOfTheInterface) {

@@ -77,6 +77,34 @@ TEST(Emit, EveryCast) {
   for (size_t i = 0; i < texts.size(); i++) expect_same(compiled, i, {{"N", 3000}});
 }
 
+// A kernel of one phase with a loop; `statement` defines y0.
+std::string key_of(std::string_view name, std::string_view x, std::string_view value,
+                   std::string_view statement) {
+  std::string text = fmt::format(
+      R"(kernel {0}({1}: f32[N] in, y: f32[N] out) sizes(N) {{
+        phase p in parallel(1) grain 1 {{
+          for j in vector(N) {{
+            {2}: f32 = load {1}[j]
+            y0: f32 = {3}
+            store y[j] = y0
+          }}
+        }}
+      }})",
+      name, x, value, statement);
+  return emit_cpp(loop::parse_kernel(text, "test")).key;
+}
+
+TEST(Emit, KeysAreEqualUpToNames) {
+  std::string key = key_of("add", "x", "x0", "add(x0, 0.5)");
+  EXPECT_EQ(key_of("add_2", "x", "x0", "add(x0, 0.5)"), key);
+  EXPECT_EQ(key_of("add", "weights", "a", "add(a, 0.5)"), key);
+  EXPECT_EQ(key_of("add", "buffers", "sizes", "add(sizes, 0.5)"), key);
+  EXPECT_EQ(key_of("add", "load_f32", "f", "add(f, 0.5)"), key);
+  EXPECT_NE(key_of("add", "x", "x0", "add(x0, 0.25)"), key);
+  EXPECT_NE(key_of("add", "x", "x0", "mul(x0, 0.5)"), key);
+  EXPECT_NE(key_of("add", "x", "x0", "add(x0, x0)"), key);
+}
+
 TEST(Emit, ComparisonsSelectAndLiterals) {
   std::vector<std::string> texts;
   for (DType dtype : all_dtypes) {

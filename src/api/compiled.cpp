@@ -70,7 +70,8 @@ std::vector<std::vector<int64_t>> Compiled::output_shapes(const std::vector<Tens
 
 std::string Compiled::explain_json(bool measure) const {
   const Bindings sizes = state_->report_sizes();
-  const Pipeline& fused = *state_->main;
+  // Only the resources of a GPU's kernels are estimated from the loops.
+  const Pipeline& fused = state_->device.gpu ? state_->lowered() : *state_->main;
   const Plan separate = state_->separate_plan();
   ExplainInput input{state_->graph, fused.plan, separate, fused.loops, state_->device, sizes, {}};
   if (measure) {
@@ -142,7 +143,7 @@ std::string Compiled::plan_text() const { return ingot::print(state_->graph, sta
 
 std::string Compiled::lower_text() const {
   std::string text;
-  for (const std::vector<loop::Kernel>& kernels : state_->main->loops) {
+  for (const std::vector<loop::Kernel>& kernels : state_->lowered().loops) {
     for (const loop::Kernel& kernel : kernels) {
       text += (text.empty() ? "" : "\n") + loop::print(kernel);
     }
@@ -151,7 +152,7 @@ std::string Compiled::lower_text() const {
 }
 
 std::vector<Compiled::Source> Compiled::sources() const {
-  const Pipeline& pipeline = *state_->main;
+  const Pipeline& pipeline = state_->lowered();
   const Bindings sizes = state_->report_sizes();
   std::vector<Source> sources;
   for (size_t g = 0; g < pipeline.loops.size(); ++g) {

@@ -196,6 +196,7 @@ Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const Pla
                                             : parse_plan(graph, read_file(options.plan_file),
                                                          options.plan_file, device, planning);
   verify(graph, pipeline.plan, "plan");
+  if (options.plan_only && options.kernel_files.empty()) return pipeline;
   lower_groups(graph, pipeline);
   if (!device.gpu) {
     compile_kernels(graph, pipeline, options);
@@ -205,6 +206,14 @@ Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const Pla
                             " so none can be replaced",
                             device.name));
   }
+  return pipeline;
+}
+
+Pipeline lower_pipeline(const Graph& graph, const DeviceModel& device, const Pipeline& planned) {
+  Pipeline pipeline;
+  pipeline.plan = planned.plan;
+  lower_groups(graph, pipeline);
+  if (!device.gpu) emit_kernels(pipeline);
   return pipeline;
 }
 

@@ -34,13 +34,16 @@ struct PipelineOptions {
   std::map<std::string, std::string> kernel_files;  // kernel name → path of its source
   std::string cache_dir;
   int threads = 1;
-  bool plan_only = false;  // plan, loops and sources, nothing compiled
+  bool plan_only = false;  // loops and sources only where edited kernels are to be checked
 };
 
 // `graph` is the graph after run_graph_passes. On a device that is not the CPU: plan and loops
 // only.
 Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const PlanOptions& planning,
                         const PipelineOptions& options);
+
+// Loops and sources for a pipeline that has a plan only.
+Pipeline lower_pipeline(const Graph& graph, const DeviceModel& device, const Pipeline& planned);
 
 // The kernel's text with all that it needs: a translation unit of its own.
 std::string standalone_text(const KernelSource& kernel);

@@ -107,6 +107,15 @@ std::shared_ptr<const Pipeline> Compiled::State::with_fusion(FusionMode mode) co
   return other;
 }
 
+const Pipeline& Compiled::State::lowered() const {
+  if (!main->loops.empty() || main->plan.groups.empty()) return *main;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (lowered_ == nullptr) {
+    lowered_ = std::make_shared<const Pipeline>(lower_pipeline(graph, device, *main));
+  }
+  return *lowered_;
+}
+
 Plan Compiled::State::separate_plan() const {
   PlanOptions separate = planning;
   separate.fusion = FusionMode::off;

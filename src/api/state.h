@@ -30,7 +30,8 @@ struct Compiled::State {
   // The same program with another fusion mode; compiled when first asked for. An edited plan or
   // kernel is `main` only.
   std::shared_ptr<const Pipeline> with_fusion(FusionMode mode) const;
-  Plan separate_plan() const;  // with fusion off; nothing is compiled
+  const Pipeline& lowered() const;  // `main`, with loops and sources
+  Plan separate_plan() const;       // with fusion off; nothing is compiled
   bool edited() const { return !options.plan_file.empty() || !options.kernel_files.empty(); }
   const Executable& executable() const;  // Error{input} where nothing runs
   Bindings report_sizes() const;         // of all named dimensions; 1 where not given
@@ -38,6 +39,7 @@ struct Compiled::State {
  private:
   PipelineOptions pipeline_options() const;
   mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Pipeline> lowered_;  // made when asked for with plan_only
   mutable std::map<FusionMode, std::shared_ptr<const Pipeline>> others_;
 };
 

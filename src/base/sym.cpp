@@ -46,7 +46,7 @@ Sym from_term(const Term& term) {
 }
 
 std::vector<Term> all_terms(const Sym& a) {
-  std::vector<Term> terms = a.terms();
+  std::vector<Term> terms(a.terms().begin(), a.terms().end());
   if (a.constant_part() != 0) terms.push_back({{}, a.constant_part()});
   return terms;
 }
@@ -140,35 +140,43 @@ Sym Sym::var(std::string name) {
   return from_atom(std::make_shared<const Atom>(std::move(atom)));
 }
 
-Sym Sym::sum(int64_t constant, std::vector<Term> terms) {
+// The terms are sorted and without equals.
+Sym Sym::from_terms(int64_t constant, std::vector<Term> terms) {
   Sym result(constant);
+  if (terms.empty()) return result;
+  result.terms_ = std::make_shared<const std::vector<Term>>(std::move(terms));
+  return has_mod(result) ? recombine(std::move(result)) : result;
+}
+
+Sym Sym::sum(int64_t constant, std::vector<Term> terms) {
   std::erase_if(terms, [&](const Term& term) {
-    if (term.atoms.empty()) result.constant_ = checked_add(result.constant_, term.factor);
+    if (term.atoms.empty()) constant = checked_add(constant, term.factor);
     return term.atoms.empty();
   });
   std::sort(terms.begin(), terms.end(), before);
   merge_equal(terms);
-  result.terms_ = std::move(terms);
-  return has_mod(result) ? recombine(std::move(result)) : result;
+  return from_terms(constant, std::move(terms));
 }
 
 Sym operator+(const Sym& a, const Sym& b) {
-  Sym result(checked_add(a.constant_, b.constant_));
-  if (a.terms_.empty() || b.terms_.empty()) {
-    result.terms_ = a.terms_.empty() ? b.terms_ : a.terms_;
+  const int64_t constant = checked_add(a.constant_, b.constant_);
+  if (a.terms_ == nullptr || b.terms_ == nullptr) {
+    Sym result(constant);
+    result.terms_ = a.terms_ == nullptr ? b.terms_ : a.terms_;
     return result;
   }
-  result.terms_.reserve(a.terms_.size() + b.terms_.size());
-  std::merge(a.terms_.begin(), a.terms_.end(), b.terms_.begin(), b.terms_.end(),
-             std::back_inserter(result.terms_), before);
-  merge_equal(result.terms_);
-  return has_mod(result) ? recombine(std::move(result)) : result;
+  std::vector<Term> terms;
+  terms.reserve(a.terms_->size() + b.terms_->size());
+  std::merge(a.terms_->begin(), a.terms_->end(), b.terms_->begin(), b.terms_->end(),
+             std::back_inserter(terms), before);
+  merge_equal(terms);
+  return Sym::from_terms(constant, std::move(terms));
 }
 
-Sym operator-(const Sym& a, const Sym& b) { return a + Sym(-1) * b; }
+Sym operator-(const Sym& a, const Sym& b) { return b.is(0) ? a : a + Sym(-1) * b; }
 
 Sym operator*(const Sym& a, const Sym& b) {
-  if (a.terms_.empty() && b.terms_.empty()) return checked_mul(a.constant_, b.constant_);
+  if (a.terms_ == nullptr && b.terms_ == nullptr) return checked_mul(a.constant_, b.constant_);
   if (a.is(0) || b.is(0)) return 0;
   if (a.is(1)) return b;
   if (b.is(1)) return a;
@@ -180,39 +188,40 @@ Sym operator*(const Sym& a, const Sym& b) {
 }
 
 bool operator==(const Sym& a, const Sym& b) {
-  if (a.constant_ != b.constant_ || a.terms_.size() != b.terms_.size()) return false;
-  for (size_t i = 0; i < a.terms_.size(); i++) {
-    if (a.terms_[i].factor != b.terms_[i].factor) return false;
-    if (compare_products(a.terms_[i], b.terms_[i]) != 0) return false;
-  }
-  return true;
+  if (a.constant_ != b.constant_) return false;
+  if (a.terms_ == b.terms_) return true;
+  const auto same = [](const Term& x, const Term& y) {
+    return x.factor == y.factor && compare_products(x, y) == 0;
+  };
+  return std::ranges::equal(a.terms(), b.terms(), same);
 }
 
 bool operator<(const Sym& a, const Sym& b) {
-  for (size_t i = 0; i < std::min(a.terms_.size(), b.terms_.size()); i++) {
-    const int order = compare_products(a.terms_[i], b.terms_[i]);
+  const std::span<const Term> left = a.terms(), right = b.terms();
+  for (size_t i = 0; i < std::min(left.size(), right.size()); i++) {
+    const int order = compare_products(left[i], right[i]);
     if (order != 0) return order < 0;
-    if (a.terms_[i].factor != b.terms_[i].factor) return a.terms_[i].factor < b.terms_[i].factor;
+    if (left[i].factor != right[i].factor) return left[i].factor < right[i].factor;
   }
-  if (a.terms_.size() != b.terms_.size()) return a.terms_.size() < b.terms_.size();
+  if (left.size() != right.size()) return left.size() < right.size();
   return a.constant_ < b.constant_;
 }
 
 std::optional<int64_t> Sym::constant() const {
-  if (!terms_.empty()) return std::nullopt;
+  if (terms_ != nullptr) return std::nullopt;
   return constant_;
 }
 
 std::optional<std::string> Sym::variable() const {
-  if (constant_ != 0 || terms_.size() != 1 || terms_[0].factor != 1) return std::nullopt;
-  const Term& term = terms_[0];
+  if (constant_ != 0 || terms().size() != 1 || terms()[0].factor != 1) return std::nullopt;
+  const Term& term = terms()[0];
   if (term.atoms.size() != 1 || !is_variable(*term.atoms[0])) return std::nullopt;
   return term.atoms[0]->name;
 }
 
 std::set<std::string> Sym::variables() const {
   std::set<std::string> names;
-  for (const Term& term : terms_) {
+  for (const Term& term : terms()) {
     for (const auto& atom : term.atoms) {
       if (is_variable(*atom)) {
         names.insert(atom->name);
@@ -226,7 +235,7 @@ std::set<std::string> Sym::variables() const {
 }
 
 bool Sym::uses(std::string_view name) const {
-  for (const Term& term : terms_) {
+  for (const Term& term : terms()) {
     for (const auto& atom : term.atoms) {
       if (is_variable(*atom) ? atom->name == name
                              : atom->left.uses(name) || atom->right.uses(name)) {
@@ -237,9 +246,21 @@ bool Sym::uses(std::string_view name) const {
   return false;
 }
 
+bool Sym::uses_any(const std::function<bool(std::string_view name)>& wanted) const {
+  for (const Term& term : terms()) {
+    for (const auto& atom : term.atoms) {
+      if (is_variable(*atom) ? wanted(atom->name)
+                             : atom->left.uses_any(wanted) || atom->right.uses_any(wanted)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 std::optional<Sym> Sym::stride(std::string_view name) const {
   std::vector<Term> coefficient;
-  for (const Term& term : terms_) {
+  for (const Term& term : terms()) {
     int uses = 0;
     Term rest{{}, term.factor};
     for (const auto& atom : term.atoms) {
@@ -260,11 +281,11 @@ std::optional<Sym> Sym::stride(std::string_view name) const {
 
 Sym Sym::substitute(const std::map<std::string, Sym, std::less<>>& values,
                     const Ranges& ranges) const {
-  if (terms_.empty()) return *this;
+  if (terms_ == nullptr) return *this;
   const Assumptions known = assumptions(ranges);
   Sym result = constant_;
   std::vector<Term> unchanged;
-  for (const Term& term : terms_) {
+  for (const Term& term : terms()) {
     Term kept{{}, term.factor};
     Sym product = 1;
     for (const auto& atom : term.atoms) {
@@ -300,15 +321,18 @@ Sym Sym::substitute(const std::map<std::string, Sym, std::less<>>& values,
 
 namespace {
 
-int64_t evaluate_atom(const Atom& atom, const Bindings& bindings) {
+// `unlisted` (may be null): the value of names that are not bound.
+int64_t evaluate_sum(const Sym& sym, const Bindings& bindings, const int64_t* unlisted);
+
+int64_t evaluate_atom(const Atom& atom, const Bindings& bindings, const int64_t* unlisted) {
   if (is_variable(atom)) {
     const auto found = bindings.find(atom.name);
-    if (found == bindings.end()) {
-      fail_internal("Sym::evaluate", fmt::format("'{}' has no value", atom.name));
-    }
-    return found->second;
+    if (found != bindings.end()) return found->second;
+    if (unlisted != nullptr) return *unlisted;
+    fail_internal("Sym::evaluate", fmt::format("'{}' has no value", atom.name));
   }
-  const int64_t left = atom.left.evaluate(bindings), right = atom.right.evaluate(bindings);
+  const int64_t left = evaluate_sum(atom.left, bindings, unlisted);
+  const int64_t right = evaluate_sum(atom.right, bindings, unlisted);
   if (atom.kind == Atom::Kind::min) return std::min(left, right);
   if (right <= 0) {
     fail_input({}, fmt::format("{}: the divisor is {}, must be positive", atom.text, right));
@@ -317,18 +341,26 @@ int64_t evaluate_atom(const Atom& atom, const Bindings& bindings) {
   return atom.kind == Atom::Kind::floor_div ? quotient : left - quotient * right;
 }
 
-}  // namespace
-
-int64_t Sym::evaluate(const Bindings& bindings) const {
-  int64_t total = constant_;
-  for (const Term& term : terms_) {
+int64_t evaluate_sum(const Sym& sym, const Bindings& bindings, const int64_t* unlisted) {
+  int64_t total = sym.constant_part();
+  for (const Term& term : sym.terms()) {
     int64_t product = term.factor;
     for (const auto& atom : term.atoms) {
-      product = checked_mul(product, evaluate_atom(*atom, bindings));
+      product = checked_mul(product, evaluate_atom(*atom, bindings, unlisted));
     }
     total = checked_add(total, product);
   }
   return total;
+}
+
+}  // namespace
+
+int64_t Sym::evaluate(const Bindings& bindings) const {
+  return evaluate_sum(*this, bindings, nullptr);
+}
+
+int64_t Sym::evaluate_or(const Bindings& bindings, int64_t unlisted) const {
+  return evaluate_sum(*this, bindings, &unlisted);
 }
 
 Sym element_count(const Shape& shape) {

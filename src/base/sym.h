@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,13 +50,14 @@ class Sym {
   friend bool operator<(const Sym& a, const Sym& b);  // an order for containers, by text
 
   std::optional<int64_t> constant() const;  // the value if no variable occurs
-  bool is(int64_t value) const { return terms_.empty() && constant_ == value; }
+  bool is(int64_t value) const { return terms_ == nullptr && constant_ == value; }
   int64_t constant_part() const { return constant_; }
-  const std::vector<Term>& terms() const { return terms_; }
+  std::span<const Term> terms() const;
   // The name if the expression is one bare variable.
   std::optional<std::string> variable() const;
   std::set<std::string> variables() const;  // also those inside div, mod and min
   bool uses(std::string_view name) const;
+  bool uses_any(const std::function<bool(std::string_view name)>& wanted) const;
 
   // If e = c·name + rest with neither c nor rest using `name` (not even inside div, mod, min):
   // c, else nullopt. The stride of an access in a loop variable.
@@ -66,13 +68,18 @@ class Sym {
                  const Ranges& ranges = {}) const;
   // Throws Error{input} on overflow of int64 and Error{internal} on an unbound variable.
   int64_t evaluate(const Bindings& bindings) const;
+  // Variables that are not bound are `unlisted`.
+  int64_t evaluate_or(const Bindings& bindings, int64_t unlisted) const;
 
   std::string text() const;  // "4*k + j / 64 + min(64, n - 64*i)"; parses back
   static Sym parse(Cursor& cursor);
 
  private:
+  static Sym from_terms(int64_t constant, std::vector<Term> terms);
+
   int64_t constant_ = 0;
-  std::vector<Term> terms_;  // sorted by text, factors non-zero
+  // Sorted by text, factors non-zero; null: none. Copies share it.
+  std::shared_ptr<const std::vector<Term>> terms_;
 };
 
 struct Sym::Atom {
@@ -81,6 +88,10 @@ struct Sym::Atom {
   Sym left, right;   // the others
   std::string text;  // canonical
 };
+
+inline std::span<const Sym::Term> Sym::terms() const {
+  return terms_ == nullptr ? std::span<const Term>{} : std::span<const Term>(*terms_);
+}
 
 // a ≥ 0 and b ≥ 1 are the caller's promise; simplified with `ranges`: (i*N + j) / N = i when
 // 0 ≤ j < N, parts divisible by b split off, common factors cancelled, nested divisions merged.

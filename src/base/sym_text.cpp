@@ -76,19 +76,20 @@ std::shared_ptr<const Atom> make_atom(Atom::Kind kind, Sym left, Sym right) {
 }  // namespace sym_form
 
 std::string Sym::text() const {
-  if (terms_.empty()) return std::to_string(constant_);
+  const std::span<const Term> all = terms();
+  if (all.empty()) return std::to_string(constant_);
   // A positive term first, so that the text seldom begins with a sign.
   size_t first = 0;
-  while (first < terms_.size() && terms_[first].factor < 0) first++;
+  while (first < all.size() && all[first].factor < 0) first++;
   std::string out;
-  const bool constant_first = first == terms_.size() && constant_ > 0;
+  const bool constant_first = first == all.size() && constant_ > 0;
   if (constant_first) out = std::to_string(constant_);
-  if (first < terms_.size()) append_product(out, terms_[first]);
-  for (size_t i = 0; i < terms_.size(); i++) {
+  if (first < all.size()) append_product(out, all[first]);
+  for (size_t i = 0; i < all.size(); i++) {
     if (i == first) continue;
-    const bool negative = terms_[i].factor < 0;
+    const bool negative = all[i].factor < 0;
     out += out.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
-    append_product(out, terms_[i]);
+    append_product(out, all[i]);
   }
   if (!constant_first && constant_ != 0) {
     out += constant_ < 0 ? " - " : " + ";

@@ -7,19 +7,22 @@
 
 namespace ingot {
 
+void SeparateBytes::add(const Unit& unit, std::map<NodeId, Sym> bytes_read, Sym bytes_written) {
+  bool counted = !unit.copy;
+  read.push_back(counted ? std::move(bytes_read) : std::map<NodeId, Sym>{});
+  written.push_back(counted ? std::move(bytes_written) : Sym(0));
+  for (const auto& [id, bytes] : read.back()) total = total + bytes;
+  total = total + written.back();
+}
+
 SeparateBytes separate(const Graph& graph, const UnitGraph& units) {
   SeparateBytes result;
   for (const Unit& unit : units.units) {
-    result.read.emplace_back();
-    result.written.emplace_back(0);
-    if (unit.copy) continue;
     Analysis analysis;
     Decision legal = analyze(graph, with_views(graph, units, unit.nodes), unit.values, &analysis);
     INGOT_CHECK(legal.fused, "'{}' has no domain: {}", graph[unit.result].name, legal.detail);
     GroupCost cost = measure(graph, analysis, nullptr, {});
-    result.written.back() = cost.written;
-    result.total = result.total + cost.read_bytes + cost.written;
-    result.read.back() = std::move(cost.read);
+    result.add(unit, std::move(cost.read), std::move(cost.written));
   }
   return result;
 }
@@ -29,12 +32,12 @@ namespace {
 class Account {
  public:
   Account(const Graph& graph, const UnitGraph& units, std::vector<Edge> edges,
-          const std::vector<Group>& groups)
+          const std::vector<Group>& groups, const SeparateBytes& separate)
       : graph_(graph),
         units_(units),
         edges_(std::move(edges)),
         groups_(groups),
-        separate_(ingot::separate(graph, units)) {}
+        separate_(separate) {}
 
   std::vector<Decision> run() {
     place_units();
@@ -145,9 +148,8 @@ class Account {
 
   void reads_of(int g) {
     const Group& group = groups_[static_cast<size_t>(g)];
-    Analysis analysis;
-    analyze(graph_, group.nodes, group.outputs, &analysis);
-    std::map<NodeId, Sym> left = measure(graph_, analysis, nullptr, {}).read;
+    std::map<NodeId, Sym> left;
+    for (size_t i = 0; i < group.inputs.size(); ++i) left[group.inputs[i]] = group.input_bytes[i];
     Sym again = group.traffic.read;
     for (const auto& [id, bytes] : left) again = again - bytes;
     std::map<NodeId, int> first;
@@ -268,7 +270,7 @@ class Account {
   const UnitGraph& units_;
   std::vector<Edge> edges_;
   const std::vector<Group>& groups_;
-  SeparateBytes separate_;
+  const SeparateBytes& separate_;
   std::vector<int> group_of_;
   std::vector<std::vector<int>> members_;  // units of each group
   std::map<Key, size_t> by_ends_;
@@ -278,8 +280,8 @@ class Account {
 }  // namespace
 
 std::vector<Decision> account(const Graph& graph, const UnitGraph& units, std::vector<Edge> edges,
-                              const std::vector<Group>& groups) {
-  return Account(graph, units, std::move(edges), groups).run();
+                              const std::vector<Group>& groups, const SeparateBytes& separate) {
+  return Account(graph, units, std::move(edges), groups, separate).run();
 }
 
 }  // namespace ingot

@@ -118,7 +118,10 @@ class Assembly {
                                 graph_[part.nodes.back()].name, legal.detail));
     }
     GroupCost cost = measure(graph_, analysis, &device_, options_.sizes);
-    for (const auto& [id, bytes] : cost.read) group.inputs.push_back(id);
+    for (const auto& [id, bytes] : cost.read) {
+      group.inputs.push_back(id);
+      group.input_bytes.push_back(bytes);
+    }
     for (NodeId id : group.outputs) {
       if (!analysis.evaluations.at(id)[0].consumers.empty()) group.materialized.push_back(id);
     }

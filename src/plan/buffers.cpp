@@ -1,6 +1,7 @@
 // Lifetimes of intermediates in group order, and where they lie in one block of memory.
 #include <algorithm>
-#include <limits>
+#include <map>
+#include <set>
 
 #include "base/error.h"
 #include "plan/cost.h"
@@ -35,38 +36,75 @@ std::vector<Lifetime> lifetimes(const Graph& graph, const Plan& plan, const Bind
   return result;
 }
 
-// The smallest gap among what lives now that is large enough; else behind the last.
-int64_t best_fit(const std::vector<std::pair<int64_t, int64_t>>& taken, int64_t bytes) {
-  int64_t end = 0, best = -1, best_gap = std::numeric_limits<int64_t>::max();
-  for (auto [begin, stop] : taken) {
-    int64_t gap = begin - end;
-    if (gap >= bytes && gap < best_gap) {
-      best = end;
-      best_gap = gap;
+// A block of memory that grows at its end: what is taken, and the gaps between.
+class Arena {
+ public:
+  // In the smallest gap that is large enough, the first of several; else behind the last.
+  int64_t take(int64_t bytes) {
+    auto gap = by_size_.lower_bound({bytes, 0});
+    if (gap == by_size_.end()) {
+      end_ += bytes;
+      return end_ - bytes;
     }
-    end = std::max(end, stop);
+    auto [size, begin] = *gap;
+    remove_gap(begin, size);
+    if (size > bytes) add_gap(begin + bytes, size - bytes);
+    return begin;
   }
-  return best >= 0 ? best : end;
-}
+
+  void give_back(int64_t begin, int64_t bytes) {
+    if (bytes == 0) return;
+    auto after = gaps_.lower_bound(begin);
+    if (after != gaps_.end() && after->first == begin + bytes) {
+      int64_t size = after->second;
+      remove_gap(begin + bytes, size);
+      bytes += size;
+    }
+    auto before = gaps_.lower_bound(begin);
+    if (before != gaps_.begin() && (--before)->first + before->second == begin) {
+      auto [first, size] = *before;
+      remove_gap(first, size);
+      begin = first;
+      bytes += size;
+    }
+    if (begin + bytes == end_) {
+      end_ = begin;
+    } else {
+      add_gap(begin, bytes);
+    }
+  }
+
+ private:
+  void add_gap(int64_t begin, int64_t size) {
+    gaps_.emplace(begin, size);
+    by_size_.emplace(size, begin);
+  }
+  void remove_gap(int64_t begin, int64_t size) {
+    gaps_.erase(begin);
+    by_size_.erase({size, begin});
+  }
+
+  std::map<int64_t, int64_t> gaps_;  // begin → size
+  std::set<std::pair<int64_t, int64_t>> by_size_;
+  int64_t end_ = 0;
+};
 
 }  // namespace
 
 BufferPlan plan_buffers(const Graph& graph, const Plan& plan, const Bindings& sizes) {
   BufferPlan result;
-  struct Live {
-    int64_t begin, end;
-    int last;
-  };
-  std::vector<Live> live;
+  Arena arena;
+  std::multimap<int, std::pair<int64_t, int64_t>> live;  // last group → offset, bytes
   for (const Lifetime& value : lifetimes(graph, plan, sizes)) {
-    std::erase_if(live, [&](const Live& other) { return other.last < value.first; });
-    std::vector<std::pair<int64_t, int64_t>> taken;
-    for (const Live& other : live) taken.emplace_back(other.begin, other.end);
-    std::sort(taken.begin(), taken.end());
-    int64_t offset = best_fit(taken, value.bytes);
+    auto first_alive = live.lower_bound(value.first);
+    for (auto old = live.begin(); old != first_alive; ++old) {
+      arena.give_back(old->second.first, old->second.second);
+    }
+    live.erase(live.begin(), first_alive);
+    int64_t offset = arena.take(value.bytes);
     result.offset[value.node] = offset;
     result.arena_bytes = std::max(result.arena_bytes, offset + value.bytes);
-    live.push_back({offset, offset + value.bytes, value.last});
+    live.emplace(value.last, std::pair(offset, value.bytes));
   }
   std::set<NodeId> counted;
   result.peak_bytes = result.arena_bytes;

@@ -13,13 +13,6 @@ constexpr double staging_worth = 6;  // instructions above which a value is kept
 constexpr double rounding_cost = 4;  // of a bf16 or f16 result on a CPU; one instruction on a GPU
 constexpr double access_cost = 1;    // of a load or store
 
-double instructions_of(const Node& node, bool gpu) {
-  double cost = op_info(node.op).instructions;
-  bool rounds = node.type.dtype == DType::bf16 || node.type.dtype == DType::f16;
-  bool arithmetic = op_info(node.op).category == Category::elementwise;
-  return cost + (rounds && arithmetic ? (gpu ? 1 : rounding_cost) : 0);
-}
-
 // Multiply-adds count as two.
 Sym product_flops(const Graph& graph, NodeId id) {
   const Node& node = graph[id];
@@ -201,6 +194,13 @@ class Measure {
 
 }  // namespace
 
+double instructions_of(const Node& node, bool gpu) {
+  double cost = op_info(node.op).instructions;
+  bool rounds = node.type.dtype == DType::bf16 || node.type.dtype == DType::f16;
+  bool arithmetic = op_info(node.op).category == Category::elementwise;
+  return cost + (rounds && arithmetic ? (gpu ? 1 : rounding_cost) : 0);
+}
+
 GroupCost measure(const Graph& graph, const Analysis& analysis, const DeviceModel* device,
                   const Bindings& sizes) {
   return Measure(graph, analysis, device != nullptr && device->gpu).run(device, sizes);
@@ -209,9 +209,7 @@ GroupCost measure(const Graph& graph, const Analysis& analysis, const DeviceMode
 double at_sizes(const Sym& value, const Bindings& sizes) {
   if (std::optional<int64_t> constant = value.constant()) return static_cast<double>(*constant);
   constexpr int64_t unlisted = 1024;
-  Bindings all = sizes;
-  for (const std::string& name : value.variables()) all.emplace(name, unlisted);
-  return static_cast<double>(value.evaluate(all));
+  return static_cast<double>(value.evaluate_or(sizes, unlisted));
 }
 
 Sym bytes_of(const Graph& graph, NodeId node) {

@@ -20,6 +20,9 @@ struct GroupCost {
 GroupCost measure(const Graph& graph, const Analysis& analysis, const DeviceModel* device,
                   const Bindings& sizes);
 
+// Estimated vector instructions of an element.
+double instructions_of(const Node& node, bool gpu);
+
 // Value at concrete sizes; a size not listed counts as 1024.
 double at_sizes(const Sym& value, const Bindings& sizes);
 Sym bytes_of(const Graph& graph, NodeId node);

@@ -67,20 +67,59 @@ void Fusion::start() {
     for (NodeId id : unit.nodes) {
       if (is_contraction(graph_, id)) cluster.contraction_unit = static_cast<int>(u);
       cluster.reductions = cluster.reductions || is_reduction(graph_, id);
+      cluster.instructions += instructions_of(graph_[id], device_.gpu);
     }
-    Analysis analysis;
-    Decision decision = analyze(graph_, cluster.nodes, cluster.outputs, &analysis);
-    INGOT_CHECK(decision.fused, "'{}' has no domain: {}", graph_[unit.result].name,
-                decision.detail);
-    cluster.work = work_of(analysis);
-    cluster.domain = std::move(analysis.domain);
+    cluster.alike = cluster.nodes.size() == 1 &&
+                    op_info(graph_[unit.result].op).category == Category::elementwise;
+    if (!start_like(unit, &cluster)) start_alone(unit, &cluster);
     clusters_.push_back(std::move(cluster));
     cluster_of_.push_back(static_cast<int>(u));
   }
 }
 
-Cluster::Work Fusion::work_of(const Analysis& analysis) const {
+void Fusion::start_alone(const Unit& unit, Cluster* cluster) {
+  Analysis analysis;
+  Decision decision = analyze(graph_, cluster->nodes, cluster->outputs, &analysis);
+  INGOT_CHECK(decision.fused, "'{}' has no domain: {}", graph_[unit.result].name, decision.detail);
   GroupCost cost = measure(graph_, analysis, &device_, options_.sizes);
+  cluster->work = work_of(cost);
+  separate_.add(unit, std::move(cost.read), std::move(cost.written));
+  cluster->domain = std::move(analysis.domain);
+}
+
+// An elementwise op that differs from an earlier one in nothing but its operands' values: what was
+// found there, for its own nodes. Long programs have few different ones.
+bool Fusion::start_like(const Unit& unit, Cluster* cluster) {
+  if (!cluster->alike || cluster->outputs.size() != 1) return false;
+  const Node& node = graph_[unit.result];
+  std::string kind = fmt::format("{} {}", op_name(node.op), type_text(node.type));
+  for (NodeId operand : node.operands) {
+    auto place = std::find(unit.reads.begin(), unit.reads.end(), operand);
+    bool literal = place == unit.reads.end();
+    kind += fmt::format(", {} {}", literal ? -1 : place - unit.reads.begin(),
+                        type_text(graph_[operand].type));
+  }
+  int own = static_cast<int>(cluster->units.front());
+  auto [first, added] = first_like_.emplace(std::move(kind), own);
+  if (added) return false;
+  const Cluster& model = at(first->second);
+  const Unit& other = units_.units[static_cast<size_t>(first->second)];
+  cluster->work = model.work;
+  cluster->domain.vars = model.domain.vars;
+  cluster->domain.index[unit.result] = model.domain.index.at(other.result);
+  std::map<NodeId, Sym> read;
+  for (size_t i = 0; i < unit.reads.size(); ++i) {
+    read[unit.reads[i]] = separate_.read[static_cast<size_t>(first->second)].at(other.reads[i]);
+  }
+  separate_.add(unit, std::move(read), separate_.written[static_cast<size_t>(first->second)]);
+  return true;
+}
+
+Cluster::Work Fusion::work_of(const Analysis& analysis) const {
+  return work_of(measure(graph_, analysis, &device_, options_.sizes));
+}
+
+Cluster::Work Fusion::work_of(const GroupCost& cost) const {
   double bytes = at_sizes(cost.read_bytes + cost.written, options_.sizes);
   return {bytes, at_sizes(cost.row_bytes, options_.sizes),
           work_us(device_, bytes, at_sizes(cost.instructions, options_.sizes),
@@ -191,7 +230,9 @@ Decision Fusion::try_edge(const Edge& edge) {
   if (options_.fusion == FusionMode::off && !unit(edge.consumer).copy) {
     return refusal(Reason::fusion_off, "fusion is off: one kernel for each op");
   }
-  if (extend_elementwise(p, c)) return yes(edge, cluster_of(edge.producer), had_reductions);
+  if (extend_elementwise(p, c) || join_alike(p, c)) {
+    return yes(edge, cluster_of(edge.producer), had_reductions);
+  }
   Union merged;
   Decision decision = try_merge(p, c, &merged, false);
   if (!decision) {
@@ -215,7 +256,7 @@ bool Fusion::read_outside(NodeId value, int a, int b) const {
 bool Fusion::extend_elementwise(int p, int c) {
   Cluster& into = at(p);
   const Cluster& from = at(c);
-  if (from.units.size() != 1 || into.nodes.size() >= most_chained) return false;
+  if (from.units.size() != 1 || !fits(into, from, most_alike)) return false;
   const Unit& u = unit(from.units[0]);
   if (u.nodes.size() != 1 || u.copy) return false;
   const Node& node = graph_[u.result];
@@ -241,8 +282,47 @@ bool Fusion::extend_elementwise(int p, int c) {
     if (place == into.nodes.begin() || *(place - 1) != id) into.nodes.insert(place, id);
   }
   into.outputs = std::move(outputs);
+  into.alike = into.alike && from.alike;
   absorb(p, c);
   return true;
+}
+
+// Both run over the same elements in the same order, so together they do too, and save a kernel, a
+// store and a load.
+bool Fusion::join_alike(int p, int c) {
+  Cluster& into = at(p);
+  Cluster& from = at(c);
+  if (!into.alike || !from.alike || !fits(into, from, most_alike)) return false;
+  const Shape& shape = graph_[into.nodes.front()].type.shape;
+  auto same = [](const DomainVar& a, const DomainVar& b) { return a.name == b.name; };
+  if (!(shape == graph_[from.nodes.front()].type.shape) ||
+      !std::ranges::equal(into.domain.vars, from.domain.vars, same) || depends(c, p)) {
+    return false;
+  }
+  into.nodes = united(into.nodes, from.nodes);
+  into.outputs = united(into.outputs, from.outputs);
+  std::erase_if(into.outputs, [&](NodeId value) { return !read_outside(value, p, c); });
+  into.domain.index.merge(from.domain.index);
+  absorb(p, c);
+  return true;
+}
+
+Decision Fusion::fits(const Cluster& a, const Cluster& b, size_t most) const {
+  if (a.nodes.size() + b.nodes.size() > most) {
+    return refusal(Reason::group_too_large,
+                   fmt::format("a group has at most {} nodes ({} where all are elementwise ops of "
+                               "one shape), to keep compile times linear",
+                               most_nodes, most_alike));
+  }
+  if (a.instructions + b.instructions > most_instructions) {
+    return refusal(Reason::group_too_large,
+                   fmt::format("a group has at most about {} instructions an element, to keep "
+                               "compile times linear; here {:.0f} and {:.0f}",
+                               most_instructions, a.instructions, b.instructions));
+  }
+  Decision yes;
+  yes.fused = true;
+  return yes;
 }
 
 std::vector<int> Fusion::producers(int cluster) const {
@@ -285,12 +365,7 @@ Decision Fusion::try_merge(int p, int c, Union* merged, bool sibling) {
   if (into.contraction_unit >= 0 && from.contraction_unit >= 0) {
     return refusal(Reason::library_operand, "each product is a kernel of its own");
   }
-  if (into.nodes.size() + from.nodes.size() > most_nodes) {
-    return refusal(Reason::no_gain,
-                   fmt::format("a group has at most {} nodes ({} in a plain chain), to keep "
-                               "compile times linear",
-                               most_nodes, most_chained));
-  }
+  if (Decision small = fits(into, from, most_nodes); !small) return small;
   if (depends(c, p) || (sibling && depends(p, c))) {
     return refusal(Reason::would_cycle, "another kernel has to run between the two");
   }
@@ -330,6 +405,7 @@ void Fusion::merge(int p, int c, Union merged) {
   into.nodes = std::move(merged.nodes);
   into.outputs = std::move(merged.outputs);
   into.domain = std::move(merged.analysis.domain);
+  into.alike = false;
   absorb(p, c);
   into.work = merged.work;
 }
@@ -344,6 +420,7 @@ void Fusion::absorb(int p, int c) {
   into.units = std::move(units);
   into.contraction_unit = std::max(into.contraction_unit, from.contraction_unit);
   into.reductions = into.reductions || from.reductions;
+  into.instructions += from.instructions;
   ++into.version;
   into.work.reset();
   from = {};
@@ -370,6 +447,7 @@ Partition Fusion::finish() {
     result.parts.push_back(std::move(part));
   }
   result.edges = std::move(edges_);
+  result.separate = std::move(separate_);
   return result;
 }
 

@@ -7,9 +7,10 @@
 
 namespace ingot {
 
-// Of a group: compile time grows faster than linearly. Chains may be longer, since they need no new
-// walk.
-inline constexpr size_t most_nodes = 96, most_chained = 256;
+// Of a group: compile time grows faster than linearly (bench/NOTES.md). Ops of one shape may be
+// more, since they need no new walk.
+inline constexpr size_t most_nodes = 96, most_alike = 256;
+inline constexpr double most_instructions = 1600;  // estimated, of an element
 
 Decision refusal(Reason reason, std::string detail);
 std::vector<NodeId> united(const std::vector<NodeId>& a, const std::vector<NodeId>& b);
@@ -22,6 +23,9 @@ struct Cluster {
   std::vector<NodeId> recomputed;
   Domain domain;
   int contraction_unit = -1;
+  double instructions = 0;  // of an element
+  // Elementwise ops of one shape, each at the domain's index: two such groups need no new walk.
+  bool alike = false;
   bool reductions = false, alive = true;
   int version = 0;
   struct Work {
@@ -43,11 +47,16 @@ class Fusion {
     Cluster::Work work;
   };
   void start();
+  void start_alone(const Unit& unit, Cluster* cluster);
+  bool start_like(const Unit& unit, Cluster* cluster);
   void join_producers(int unit);
   void try_again();
   Decision try_edge(const Edge& edge);
   Decision try_merge(int into, int from, Union* merged, bool sibling);
   bool extend_elementwise(int into, int from);
+  bool join_alike(int into, int from);
+  Decision fits(const Cluster& a, const Cluster& b, size_t most) const;
+  void index_edges();
   Decision gain(int into, int from, Union* merged, bool sibling);
   void merge(int into, int from, Union merged);
   void absorb(int into, int from);
@@ -56,6 +65,7 @@ class Fusion {
   std::vector<int> producers(int cluster) const;
   bool read_outside(NodeId value, int a, int b) const;
   Cluster::Work work_of(const Analysis& analysis) const;
+  Cluster::Work work_of(const GroupCost& cost) const;
   const Cluster::Work& work(int cluster);
   Decision yes(const Edge& edge, int producer_cluster, bool had_reductions) const;
   void join_siblings();
@@ -98,6 +108,10 @@ class Fusion {
   std::vector<Cluster> clusters_;
   std::vector<int> cluster_of_;
   std::vector<Edge> edges_;
+  std::vector<std::vector<size_t>> edges_from_;  // producer's unit → edges, but siblings'
+  SeparateBytes separate_;
+  // Elementwise ops alone, by all that their cost depends on: the first unit of the kind.
+  std::map<std::string, int> first_like_;
   std::set<NodeId> read_again_;             // by nodes that are computed again
   std::vector<std::pair<int, int>> tried_;  // versions of both clusters when edge i was refused
 };

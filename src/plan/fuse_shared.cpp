@@ -54,7 +54,16 @@ void Fusion::join_readers(NodeId value) {
   }
 }
 
+void Fusion::index_edges() {
+  edges_from_.resize(units_.units.size());
+  for (size_t i = 0; i < edges_.size(); ++i) {
+    if (edges_[i].decision.kind == "sibling") continue;
+    edges_from_[static_cast<size_t>(edges_[i].producer)].push_back(i);
+  }
+}
+
 void Fusion::recompute() {
+  index_edges();
   for (size_t i = 0; i < clusters_.size(); ++i) {
     int owner = static_cast<int>(i);
     if (!at(owner).alive) continue;
@@ -126,7 +135,9 @@ std::optional<Fusion::Recomputation> Fusion::weigh(int owner, NodeId value) {
     next.nodes = united(consumer.nodes, r.again);
     next.outputs = consumer.outputs;
     Analysis alone;
-    if (next.nodes.size() > most_nodes ||
+    double instructions = consumer.instructions;
+    for (NodeId id : r.again) instructions += instructions_of(graph_[id], device_.gpu);
+    if (next.nodes.size() > most_nodes || instructions > most_instructions ||
         !analyze(graph_, next.nodes, next.outputs, &next.analysis) ||
         !analyze(graph_, consumer.nodes, consumer.outputs, &alone)) {
       return std::nullopt;
@@ -165,8 +176,9 @@ void Fusion::recompute_value(int owner, NodeId value) {
   bool cheaper =
       at_sizes(r->recomputed, options_.sizes) < at_sizes(r->materialized, options_.sizes);
   bool chosen = cheaper && (r->slower_us <= 0 || options_.fusion == FusionMode::all);
-  for (Edge& edge : edges_) {
-    if (edge.value != value || edge.decision.kind == "sibling") continue;
+  for (size_t i : edges_from_[static_cast<size_t>(unit_of(value))]) {
+    Edge& edge = edges_[i];
+    if (edge.value != value) continue;
     edge.decision.bytes_if_materialized = r->materialized;
     edge.decision.bytes_if_recomputed = r->recomputed;
   }
@@ -185,8 +197,10 @@ void Fusion::apply(Recomputation r) {
     consumer.nodes = std::move(r.grown[i].nodes);
     consumer.domain = std::move(r.grown[i].analysis.domain);
     consumer.work = r.grown[i].work;
+    consumer.alike = false;
     ++consumer.version;
     for (NodeId id : r.again) {
+      consumer.instructions += instructions_of(graph_[id], device_.gpu);
       for (NodeId operand : graph_[id].operands) read_again_.insert(root(graph_, units_, operand));
       std::vector<NodeId>& list = consumer.recomputed;
       bool moves =
@@ -217,21 +231,26 @@ void Fusion::apply(Recomputation r) {
   owner.nodes = with_views(graph_, units_, kept);
   owner.outputs = std::move(r.left);
   owner.domain = std::move(r.rest.domain);
+  owner.alike = false;
   owner.work.reset();
 }
 
 // The edges as they are now: computed again; or moved, with the refusal on the other side.
 void Fusion::explain(const Recomputation& r) {
   Decision apart;
-  for (const Edge& edge : edges_) {
-    if (edge.value == r.value && !edge.decision.fused && edge.decision.kind != "sibling") {
-      apart = edge.decision;
-    }
+  for (size_t i : edges_from_[static_cast<size_t>(unit_of(r.value))]) {
+    const Edge& edge = edges_[i];
+    if (edge.value == r.value && !edge.decision.fused) apart = edge.decision;
   }
   auto moves = [&](int u) { return std::find(r.moved.begin(), r.moved.end(), u) != r.moved.end(); };
   auto again = [&](NodeId id) { return std::binary_search(r.again.begin(), r.again.end(), id); };
-  for (Edge& edge : edges_) {
-    if (edge.decision.kind == "sibling" || cluster_of(edge.producer) != r.owner) continue;
+  std::vector<size_t> from_owner;
+  for (int u : at(r.owner).units) {
+    const std::vector<size_t>& own = edges_from_[static_cast<size_t>(u)];
+    from_owner.insert(from_owner.end(), own.begin(), own.end());
+  }
+  for (size_t i : from_owner) {
+    Edge& edge = edges_[i];
     int to = cluster_of(edge.consumer);
     bool consumer = std::find(r.consumers.begin(), r.consumers.end(), to) != r.consumers.end();
     if (again(edge.value) && consumer) {

@@ -1,31 +1,28 @@
 // The planner's entry points, in the order of its steps: units → partition → groups → accounts.
+#include <algorithm>
+
 #include "base/error.h"
 #include "plan/partition.h"
 
 namespace ingot {
 
 std::string_view reason_text(Reason reason) {
-  static constexpr std::string_view texts[] = {"local_dependency",
-                                               "into_reduction",
-                                               "row_in_fast_memory",
-                                               "shared_input",
-                                               "epilogue_on_tile",
-                                               "materialized",
-                                               "recomputed",
-                                               "view",
-                                               "composite",
-                                               "different_iteration_space",
-                                               "would_cycle",
-                                               "needs_whole_tensor",
-                                               "row_too_large",
-                                               "graph_output_only",
-                                               "library_operand",
-                                               "fusion_off",
-                                               "no_gain",
-                                               "numerics",
-                                               "unsupported_pattern",
+  static constexpr std::string_view texts[] = {"local_dependency",   "into_reduction",
+                                               "row_in_fast_memory", "shared_input",
+                                               "epilogue_on_tile",   "materialized",
+                                               "recomputed",         "view",
+                                               "composite",          "different_iteration_space",
+                                               "would_cycle",        "needs_whole_tensor",
+                                               "row_too_large",      "group_too_large",
+                                               "graph_output_only",  "library_operand",
+                                               "fusion_off",         "no_gain",
+                                               "numerics",           "unsupported_pattern",
                                                "user_plan"};
   return texts[static_cast<size_t>(reason)];
+}
+
+int64_t kernels_alone(const UnitGraph& units) {
+  return std::ranges::count_if(units.units, [](const Unit& unit) { return !unit.copy; });
 }
 
 Plan make_plan(const Graph& graph, const DeviceModel& device, const PlanOptions& options) {
@@ -37,17 +34,11 @@ Plan make_plan(const Graph& graph, const DeviceModel& device, const PlanOptions&
   UnitGraph units = make_units(graph);
   Partition parts = partition(graph, units, device, options);
   plan.groups = build_groups(graph, units, parts.parts, device, options);
-  plan.decisions = account(graph, units, std::move(parts.edges), plan.groups);
+  plan.decisions = account(graph, units, std::move(parts.edges), plan.groups, parts.separate);
+  plan.separate_bytes = parts.separate.total;
+  plan.separate_kernels = kernels_alone(units);
   verify(graph, plan, "plan");
   return plan;
-}
-
-Sym separate_bytes(const Graph& graph) { return separate(graph, make_units(graph)).total; }
-
-int64_t separate_kernels(const Graph& graph) {
-  int64_t count = 0;
-  for (const Unit& unit : make_units(graph).units) count += unit.copy ? 0 : 1;
-  return count;
 }
 
 Sym group_bytes(const Group& group) {
@@ -69,11 +60,7 @@ Estimate estimate(const Group& group, const DeviceModel& device, const Bindings&
   return result;
 }
 
-Estimate estimate_separate(const Graph& graph, const DeviceModel& device, const Bindings& sizes) {
-  PlanOptions options;
-  options.fusion = FusionMode::off;
-  options.sizes = sizes;
-  Plan plan = make_plan(graph, device, options);
+Estimate estimate(const Plan& plan, const DeviceModel& device, const Bindings& sizes) {
   Estimate total{0, "memory", 0};
   double longest = 0, bytes = 0, flops = 0;
   for (const Group& group : plan.groups) {

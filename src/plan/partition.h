@@ -19,9 +19,21 @@ struct Edge {
   Decision decision;
 };
 
+// What a unit moves when it runs alone, by buffer read; and its results' bytes. Copies of views:
+// nothing.
+struct SeparateBytes {
+  // What the next unit moves alone.
+  void add(const Unit& unit, std::map<NodeId, Sym> bytes_read, Sym bytes_written);
+  std::vector<std::map<NodeId, Sym>> read;  // by unit
+  std::vector<Sym> written;
+  Sym total;
+};
+SeparateBytes separate(const Graph& graph, const UnitGraph& units);
+
 struct Partition {
   std::vector<Part> parts;
   std::vector<Edge> edges;
+  SeparateBytes separate;
 };
 
 Partition partition(const Graph& graph, const UnitGraph& units, const DeviceModel& device,
@@ -41,15 +53,6 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
 // Fills in reasons that only the finished plan shows (materialized, recomputed) and every edge's
 // share of the bytes saved; the shares sum to separate − fused.
 std::vector<Decision> account(const Graph& graph, const UnitGraph& units, std::vector<Edge> edges,
-                              const std::vector<Group>& groups);
-
-// What a unit moves when it runs alone, by buffer read; and its results' bytes. Copies of views:
-// nothing.
-struct SeparateBytes {
-  std::vector<std::map<NodeId, Sym>> read;  // by unit
-  std::vector<Sym> written;
-  Sym total;
-};
-SeparateBytes separate(const Graph& graph, const UnitGraph& units);
+                              const std::vector<Group>& groups, const SeparateBytes& separate);
 
 }  // namespace ingot

@@ -42,6 +42,7 @@ enum class Reason : uint8_t {
   would_cycle,
   needs_whole_tensor,
   row_too_large,
+  group_too_large,  // compile time grows faster than the kernel
   graph_output_only,
   library_operand,  // a product reads its operand from memory
   fusion_off,
@@ -107,6 +108,7 @@ struct Group {
   std::vector<NodeId> nodes;  // topological; also recomputed ones and views
   std::vector<NodeId>
       inputs;  // buffers read: graph inputs, constants with data, other groups' outputs
+  std::vector<Sym> input_bytes;      // what is read of each, counted once
   std::vector<NodeId> outputs;       // buffers written
   std::vector<NodeId> materialized;  // outputs that are also used inside
   std::vector<NodeId> recomputed;    // nodes that another group computes too
@@ -128,6 +130,9 @@ struct Plan {
   FusionMode fusion = FusionMode::automatic;
   std::vector<Group> groups;  // in execution order
   std::vector<Decision> decisions;
+  // The source program run op by op (interface.md, Counting): its bytes and the kernels it takes.
+  Sym separate_bytes;
+  int64_t separate_kernels = 0;
 };
 
 struct PlanOptions {
@@ -146,9 +151,6 @@ Plan make_plan(const Graph& graph, const DeviceModel& device, const PlanOptions&
 Decision find_domain(const Graph& graph, const std::vector<NodeId>& nodes,
                      const std::vector<NodeId>& outputs, Domain* domain);
 
-// Bytes of the source program run op by op (interface.md, Counting); and kernels it takes.
-Sym separate_bytes(const Graph& graph);
-int64_t separate_kernels(const Graph& graph);
 Sym group_bytes(const Group& group);  // read + written + workspace
 // Predicted time at concrete sizes, µs; and what binds: "memory", "compute" or "launch".
 struct Estimate {
@@ -157,7 +159,7 @@ struct Estimate {
   double intensity;  // FLOP a byte
 };
 Estimate estimate(const Group& group, const DeviceModel& device, const Bindings& sizes);
-Estimate estimate_separate(const Graph& graph, const DeviceModel& device, const Bindings& sizes);
+Estimate estimate(const Plan& plan, const DeviceModel& device, const Bindings& sizes);
 
 // Arena: one block of memory for every group output that is not a graph output, plus workspaces.
 struct BufferPlan {

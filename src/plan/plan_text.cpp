@@ -280,8 +280,12 @@ Plan parse_plan(const Graph& graph, std::string_view text, const std::string& fi
     if (failed < 0) throw;
     parser.fail(written[static_cast<size_t>(failed)].location, error.message());
   }
+  std::map<NodeId, std::vector<size_t>> with_node;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    for (NodeId id : parts[p].nodes) with_node[id].push_back(p);
+  }
   for (Group& group : plan.groups) {
-    for (size_t p = 0; p < parts.size(); ++p) {
+    for (size_t p : with_node[group.outputs.front()]) {
       if (!std::includes(group.nodes.begin(), group.nodes.end(), parts[p].nodes.begin(),
                          parts[p].nodes.end())) {
         continue;
@@ -296,7 +300,10 @@ Plan parse_plan(const Graph& graph, std::string_view text, const std::string& fi
     }
   }
   UnitGraph units = make_units(graph);
-  plan.decisions = account(graph, units, edges_of(graph, units, plan.groups), plan.groups);
+  SeparateBytes apart = separate(graph, units);
+  plan.decisions = account(graph, units, edges_of(graph, units, plan.groups), plan.groups, apart);
+  plan.separate_bytes = apart.total;
+  plan.separate_kernels = kernels_alone(units);
   verify(graph, plan, "edited plan");
   return plan;
 }

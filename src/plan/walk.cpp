@@ -29,29 +29,26 @@ void Walk::refuse(Reason reason, std::string text) {
 }
 
 bool Walk::per_row(const std::vector<Sym>& index) const {
-  for (const Sym& i : index) {
-    if (i.constant()) continue;
-    for (const std::string& name : i.variables()) {
-      if (name[0] == '@') return false;
-      for (const DomainVar& var : loops_) {
-        if (var.reduced && var.name == name) return false;
-      }
-    }
-  }
-  return true;
+  return std::ranges::none_of(index, [&](const Sym& i) {
+    return i.uses_any([&](std::string_view name) {
+      return name[0] == '@' || std::ranges::any_of(loops_, [&](const DomainVar& var) {
+               return var.reduced && var.name == name;
+             });
+    });
+  });
 }
 
 // A value is computed in the innermost loop whose variable it needs.
 Sym Walk::executions(const std::vector<Sym>& index, const Sym& parent) const {
   size_t depth = 0;
   for (const Sym& i : index) {
-    if (i.constant()) continue;
-    for (const std::string& name : i.variables()) {
-      if (name[0] == '@') return parent;  // at a run-time index: as often as the gather
+    bool run_time = i.uses_any([&](std::string_view name) {
       for (size_t d = depth; d < loops_.size(); ++d) {
         if (loops_[d].name == name) depth = d + 1;
       }
-    }
+      return name[0] == '@';
+    });
+    if (run_time) return parent;  // as often as the gather
   }
   Sym count(1);
   for (size_t d = 0; d < depth; ++d) count = count * loops_[d].extent;

@@ -238,8 +238,8 @@ ReportJson bench_json(const Executable& separate, const Executable& fused,
   const int repeats = run_interleaved(first, second, settings, true);
   const double copy_gbs = std::max(copy_before, measure_copy_gbs(bytes, settings.threads));
   const Json results = {
-      variant_json("separate", first.samples, separate_bytes(fused.graph()).evaluate(sizes),
-                   copy_gbs, separate.plan().groups.size()),
+      variant_json("separate", first.samples, fused.plan().separate_bytes.evaluate(sizes), copy_gbs,
+                   separate.plan().groups.size()),
       variant_json("fused", second.samples, bytes, copy_gbs, fused.plan().groups.size())};
 
   Comparison worst;

@@ -137,10 +137,9 @@ Json group_json(const ExplainInput& input, size_t position, int64_t saved) {
       {"schedule", group.schedules.empty() ? Json(nullptr) : Json(group.schedules[variant].name)},
       {"variants", variants_json(group)},
       {"batch_invariant", group.batch_invariant},
-      {"resources",
-       input.kernels[position].empty()
-           ? Json(nullptr)
-           : resources_json(input.kernels[position][variant], input.device, input.sizes)},
+      {"resources", input.device.gpu ? resources_json(input.kernels[position][variant],
+                                                      input.device, input.sizes)
+                                     : no_resources()},
       {"predicted_us", predicted.us},
       {"measured_us", measured},
       {"percent_of_ceiling", percent}};
@@ -177,13 +176,13 @@ Json totals_json(const ExplainInput& input) {
     fused_bytes += group_bytes(group).evaluate(input.sizes);
     fused_us += estimate(group, input.device, input.sizes).us;
   }
-  const int64_t separate = separate_bytes(input.graph).evaluate(input.sizes);
+  const int64_t separate = input.plan.separate_bytes.evaluate(input.sizes);
   const auto peak = [&](const Plan& plan) {
     return plan_buffers(input.graph, plan, input.sizes).peak_bytes;
   };
   const auto& measured = input.measured;
   return {{"ops", input.graph.sources.size()},
-          {"kernels_separate", separate_kernels(input.graph)},
+          {"kernels_separate", input.plan.separate_kernels},
           {"kernels_fused", input.plan.groups.size()},
           {"bytes_separate", separate},
           {"bytes_fused", fused_bytes},
@@ -191,7 +190,7 @@ Json totals_json(const ExplainInput& input) {
           {"bytes_saved_net", separate - fused_bytes},
           {"peak_memory_separate", peak(input.separate)},
           {"peak_memory_fused", peak(input.plan)},
-          {"predicted_us_separate", estimate_separate(input.graph, input.device, input.sizes).us},
+          {"predicted_us_separate", estimate(input.separate, input.device, input.sizes).us},
           {"predicted_us_fused", fused_us},
           {"measured_us_separate", measured ? Json(measured->separate_us) : Json(nullptr)},
           {"measured_us_fused", measured ? Json(measured->fused_us) : Json(nullptr)},

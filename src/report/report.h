@@ -30,8 +30,8 @@ struct MeasuredTimes {
 struct ExplainInput {
   const Graph& graph;  // after the passes
   const Plan& plan;
-  const Plan& separate;  // the plan with fusion off
-  const LoweredGroups& kernels;
+  const Plan& separate;          // the plan with fusion off
+  const LoweredGroups& kernels;  // of a GPU; else not looked at
   const DeviceModel& device;
   Bindings sizes;  // of every named dimension
   std::optional<MeasuredTimes> measured;

@@ -97,17 +97,6 @@ int most_live(const loop::Phase& phase) {
   return most;
 }
 
-ReportJson no_resources() {
-  ReportJson resources;
-  for (const char* key : {"registers", "spill_store_bytes", "spill_load_bytes", "bytes_spill_upper",
-                          "stack_bytes", "shared_bytes", "threads_per_block", "blocks_per_sm",
-                          "blocks_by", "occupancy", "occupancy_limit"}) {
-    resources[key] = nullptr;
-  }
-  resources["source"] = "compiler";
-  return resources;
-}
-
 ReportJson gpu_resources(const ResourceEstimate& estimate) {
   const bool spills = estimate.spilled_registers > 0;
   const ReportJson spill = spills ? ReportJson(estimate.spilled_registers * 4) : ReportJson(0);
@@ -131,6 +120,17 @@ ReportJson gpu_resources(const ResourceEstimate& estimate) {
 }
 
 }  // namespace
+
+ReportJson no_resources() {
+  ReportJson resources;
+  for (const char* key : {"registers", "spill_store_bytes", "spill_load_bytes", "bytes_spill_upper",
+                          "stack_bytes", "shared_bytes", "threads_per_block", "blocks_per_sm",
+                          "blocks_by", "occupancy", "occupancy_limit"}) {
+    resources[key] = nullptr;
+  }
+  resources["source"] = "compiler";
+  return resources;
+}
 
 ResourceEstimate estimate_resources(const loop::Kernel& kernel, const DeviceModel& device,
                                     const Bindings& sizes) {

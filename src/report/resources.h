@@ -18,6 +18,8 @@ struct ResourceEstimate {
 ResourceEstimate estimate_resources(const loop::Kernel& kernel, const DeviceModel& device,
                                     const Bindings& sizes);
 
+ReportJson no_resources();  // of a kernel on the CPU: all null
+
 // The object `resources`; what only a GPU has is null on the CPU.
 ReportJson resources_json(const loop::Kernel& kernel, const DeviceModel& device,
                           const Bindings& sizes);

@@ -84,7 +84,7 @@ TEST(PlanText, CompositesMayBeCutAndTheBytesStillSum) {
   Sym fused(0), saved(0);
   for (const Group& group : plan.groups) fused = fused + group_bytes(group);
   for (const Decision& d : plan.decisions) saved = saved + d.bytes_saved;
-  EXPECT_EQ((separate_bytes(g) - fused).text(), saved.text());
+  EXPECT_EQ((plan.separate_bytes - fused).text(), saved.text());
 }
 
 struct Wrong {

@@ -131,7 +131,8 @@ CheckResult Compiled::check(const std::vector<Tensor>& inputs, const CheckOption
 }
 
 std::string Compiled::compile_text() const {
-  const CompiledUnits& compiled = state_->main->compiled;
+  CompiledUnits& compiled = *state_->main->compiled;
+  const std::lock_guard lock(compiled.mutex);
   const bool equal = compiled.functions < compiled.kernels;  // some of them up to names
   return fmt::format("{} kernels{} in {} units, {} of them from the cache, {:.1f} ms",
                      compiled.kernels,

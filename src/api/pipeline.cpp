@@ -14,9 +14,8 @@
 namespace ingot {
 namespace {
 
-struct KernelPlace {
-  size_t group, variant;
-};
+// Sources of the user's by the name of the kernel that they replace.
+using EditedKernels = std::map<std::string, Unit>;
 
 // What goes to the compiler: units, and in which of them each kernel stands.
 struct UnitList {
@@ -25,10 +24,6 @@ struct UnitList {
   // The kernel whose function serves this one, by name: kernels equal up to names are one function.
   std::map<std::string, const KernelSource*> function_of;
 };
-
-const KernelSource& source_at(const Pipeline& pipeline, const KernelPlace& place) {
-  return pipeline.sources[place.group][place.variant];
-}
 
 // "rows, streaming" → "rows_streaming"
 std::string as_suffix(const std::string& schedule) {
@@ -96,24 +91,23 @@ void require_known_kernels(const std::map<std::string, std::string>& files,
 }
 
 // Spreads the kernels over `count` units of about equal length of text; the longest first, each to
-// the unit that has least, so the split depends on nothing but the program.
-UnitList make_units(const Pipeline& pipeline, const std::map<std::string, KernelPlace>& places,
-                    const PipelineOptions& options, size_t count) {
+// the unit that has least, so the split depends on nothing but the kernels. An edited one is a unit
+// of its own.
+UnitList make_units(std::vector<const KernelSource*> kernels, const EditedKernels& edited,
+                    size_t count) {
   UnitList list;
-  std::vector<const KernelSource*> kernels;
   std::map<std::string_view, const KernelSource*> known;  // by key
-  for (const auto& [name, place] : places) {
-    const KernelSource& source = source_at(pipeline, place);
-    if (const auto edited = options.kernel_files.find(name); edited != options.kernel_files.end()) {
-      list.function_of[name] = &source;
-      list.unit_of[name] = list.units.size();
-      list.units.push_back({name + "_edited", read_file(edited->second), edited->second});
-      continue;
+  std::erase_if(kernels, [&](const KernelSource* kernel) {
+    if (const auto found = edited.find(kernel->name); found != edited.end()) {
+      list.function_of[kernel->name] = kernel;
+      list.unit_of[kernel->name] = list.units.size();
+      list.units.push_back(found->second);
+      return true;
     }
-    const auto [first, is_new] = known.emplace(source.key, &source);
-    list.function_of[name] = first->second;
-    if (is_new) kernels.push_back(&source);
-  }
+    const auto [first, is_new] = known.emplace(kernel->key, kernel);
+    list.function_of[kernel->name] = first->second;
+    return !is_new;
+  });
   std::stable_sort(
       kernels.begin(), kernels.end(),
       [](const KernelSource* a, const KernelSource* b) { return a->text.size() > b->text.size(); });
@@ -136,51 +130,55 @@ UnitList make_units(const Pipeline& pipeline, const std::map<std::string, Kernel
   return list;
 }
 
-std::vector<LoadedGroup> load_kernels(const Pipeline& pipeline, const UnitList& list,
-                                      const std::vector<Library>& libraries) {
-  std::vector<LoadedGroup> groups;
-  for (const std::vector<KernelSource>& sources : pipeline.sources) {
-    LoadedGroup& group = groups.emplace_back();
-    for (const KernelSource& source : sources) {
-      LoadedKernel& kernel = group.variants.emplace_back();
-      kernel.source = source;
-      const KernelSource& function = *list.function_of.at(source.name);
-      const Library& library = libraries[list.unit_of.at(function.name)];
-      for (const PhaseSource& phase : function.phases) {
-        kernel.phases.push_back(library.entry(phase.symbol));
-      }
-    }
-  }
-  return groups;
-}
+// Compiles or finds in the cache what a run needs.
+struct KernelCompiler {
+  JitOptions jit;
+  EditedKernels edited;
+  std::shared_ptr<CompiledUnits> compiled;
 
-void compile_kernels(const Graph& graph, Pipeline& pipeline, const PipelineOptions& options) {
+  std::vector<LoadedKernel> operator()(const std::vector<const KernelSource*>& kernels) const {
+    // As many units as cores, not as threads: the number of threads must not change what is cached.
+    const UnitList list = make_units(kernels, edited, static_cast<size_t>(available_cores()));
+    const auto start = std::chrono::steady_clock::now();
+    const std::vector<Library> libraries = compile(list.units, jit);
+    const std::chrono::duration<double, std::milli> elapsed =
+        std::chrono::steady_clock::now() - start;
+    const std::lock_guard lock(compiled->mutex);
+    compiled->units += static_cast<int64_t>(list.units.size());
+    compiled->kernels += static_cast<int64_t>(kernels.size());
+    compiled->functions += static_cast<int64_t>(list.unit_of.size());
+    compiled->compile_ms += elapsed.count();
+    compiled->from_cache += std::count_if(libraries.begin(), libraries.end(),
+                                          [](const Library& each) { return each.from_cache; });
+    std::vector<LoadedKernel> loaded;
+    for (const KernelSource* kernel : kernels) {
+      const KernelSource& function = *list.function_of.at(kernel->name);
+      loaded.push_back(loaded_kernel(function, libraries[list.unit_of.at(function.name)]));
+    }
+    return loaded;
+  }
+};
+
+// What the sizes that are known need is compiled now, and every edited kernel, whose faults the
+// user wants to see; the rest when a run first needs it.
+void compile_kernels(const Graph& graph, Pipeline& pipeline, const Bindings& sizes,
+                     const PipelineOptions& options) {
   const std::map<std::string, KernelPlace> places = emit_kernels(pipeline);
   require_known_kernels(options.kernel_files, places);
   if (options.plan_only) {
     return;
   }
-  // As many units as cores, not as threads: the number of threads must not change what is cached.
-  const UnitList list =
-      make_units(pipeline, places, options, static_cast<size_t>(available_cores()));
-
-  const auto start = std::chrono::steady_clock::now();
-  JitOptions jit;
-  jit.cache_dir = options.cache_dir;
-  std::vector<Library> libraries = compile(list.units, jit);
-  const std::chrono::duration<double, std::milli> elapsed =
-      std::chrono::steady_clock::now() - start;
-
-  CompiledUnits& compiled = pipeline.compiled;
-  compiled.units = static_cast<int64_t>(list.units.size());
-  compiled.kernels = static_cast<int64_t>(places.size());
-  compiled.functions = static_cast<int64_t>(list.unit_of.size());
-  compiled.compile_ms = elapsed.count();
-  compiled.from_cache = std::count_if(libraries.begin(), libraries.end(),
-                                      [](const Library& library) { return library.from_cache; });
-  std::vector<LoadedGroup> loaded = load_kernels(pipeline, list, libraries);
-  pipeline.executable = std::make_shared<const Executable>(graph, pipeline.plan, std::move(loaded),
-                                                           std::move(libraries), options.threads);
+  KernelCompiler compiler;
+  compiler.jit.cache_dir = options.cache_dir;
+  compiler.compiled = pipeline.compiled;
+  for (const auto& [name, file] : options.kernel_files) {
+    compiler.edited[name] = {name + "_edited", read_file(file), file};
+  }
+  pipeline.executable = std::make_shared<const Executable>(graph, pipeline.plan, pipeline.sources,
+                                                           compiler, options.threads);
+  std::vector<KernelPlace> edited;
+  for (const auto& [name, file] : options.kernel_files) edited.push_back(places.at(name));
+  pipeline.executable->prepare(sizes, edited);
 }
 
 }  // namespace
@@ -199,7 +197,7 @@ Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const Pla
   if (options.plan_only && options.kernel_files.empty()) return pipeline;
   lower_groups(graph, pipeline);
   if (!device.gpu) {
-    compile_kernels(graph, pipeline, options);
+    compile_kernels(graph, pipeline, planning.sizes, options);
   } else if (!options.kernel_files.empty()) {
     throw Error(ErrorKind::input,
                 fmt::format("device {} is a model here: no kernel of it is compiled,"

@@ -4,6 +4,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,8 +15,9 @@
 
 namespace ingot {
 
-// A unit that was compiled, for the one-line summary and for where an edited kernel went.
+// What the compiler was asked for so far: kernels are compiled when a run first needs them.
 struct CompiledUnits {
+  std::mutex mutex;  // of all
   int64_t units = 0, from_cache = 0, kernels = 0, functions = 0;
   double compile_ms = 0;  // of all units, wall clock
 };
@@ -26,7 +28,7 @@ struct Pipeline {
   LoweredGroups loops;
   std::vector<std::vector<KernelSource>> sources;  // like `loops`; empty but for the CPU
   std::shared_ptr<const Executable> executable;    // null where nothing runs
-  CompiledUnits compiled;
+  std::shared_ptr<CompiledUnits> compiled = std::make_shared<CompiledUnits>();
 };
 
 struct PipelineOptions {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "run/float_environment.h"
+#include "run/kernel_set.h"
 #include "run/memory_block.h"
 #include "run/product.h"
 #include "run/product_run.h"
@@ -50,7 +51,8 @@ struct RunMemory {
   std::vector<std::byte*> input_data, output_data;
   std::vector<char> output_is_direct;
   std::vector<void*> buffers;
-  std::vector<int> reports;  // of each thread
+  std::vector<int> reports;           // of each thread
+  std::vector<KernelPlace> variants;  // of each group, for this run
 };
 
 std::string shape_of(const std::vector<int64_t>& shape) {
@@ -89,8 +91,7 @@ void check_output(const TensorView& view, const std::string& name, DType dtype,
 struct Executable::State {
   Graph graph;
   Plan plan;
-  std::vector<LoadedGroup> kernels;
-  std::vector<Library> libraries;
+  std::unique_ptr<KernelSet> kernels;
   int threads = 1;
   std::shared_ptr<ThreadPool> pool;  // nullptr with one thread
   std::vector<Home> homes;
@@ -111,9 +112,9 @@ struct Executable::State {
   void deliver_outputs(const std::vector<TensorView>& outputs, const Sizing& sizing,
                        RunMemory& memory) const;
   std::byte* address(NodeId node, const Sizing& sizing, const RunMemory& memory) const;
-  size_t choose_variant(size_t group, const Sizing& sizing, const RunMemory& memory) const;
-  void run_group(size_t group, size_t variant, const Sizing& sizing, RunMemory& memory) const;
-  void run_phase(const LoadedKernel& kernel, size_t phase, const VariantSizing& numbers,
+  KernelPlace choose_variant(size_t group, const Sizing& sizing, const RunMemory& memory) const;
+  void run_group(KernelPlace place, const Sizing& sizing, RunMemory& memory) const;
+  void run_phase(KernelPlace place, size_t phase, const VariantSizing& numbers,
                  int64_t scratch_bytes, RunMemory& memory, ProductRun& products) const;
 };
 
@@ -146,7 +147,7 @@ std::shared_ptr<const Sizing> Executable::State::sizing_of(const std::vector<Ten
   }
   std::vector<std::vector<int64_t>> shapes;
   for (const TensorView& input : inputs) shapes.push_back(input.shape);
-  auto sizing = std::make_shared<const Sizing>(make_sizing(graph, plan, kernels, shapes));
+  auto sizing = std::make_shared<const Sizing>(make_sizing(graph, plan, *kernels, shapes));
   const std::lock_guard lock(mutex);
   if (sizings.size() >= most_kept) sizings.clear();
   sizings[std::move(key)] = sizing;
@@ -250,12 +251,11 @@ std::byte* Executable::State::address(NodeId node, const Sizing& sizing,
   return memory.arena.data() + offset;
 }
 
-size_t Executable::State::choose_variant(size_t group, const Sizing& sizing,
-                                         const RunMemory& memory) const {
-  const std::vector<LoadedKernel>& variants = kernels[group].variants;
-  for (size_t v = 0; v < variants.size(); ++v) {
+KernelPlace Executable::State::choose_variant(size_t group, const Sizing& sizing,
+                                              const RunMemory& memory) const {
+  for (size_t v = 0; v < kernels->variants(group); ++v) {
     if (!sizing.groups[group][v].permitted) continue;
-    const KernelSource& source = variants[v].source;
+    const KernelSource& source = kernels->source({group, v});
     const bool fits =
         !source.needs_alignment ||
         std::all_of(source.params.begin(), source.params.end(), [&](const ParamSource& param) {
@@ -264,40 +264,41 @@ size_t Executable::State::choose_variant(size_t group, const Sizing& sizing,
                          buffer_alignment ==
                      0;
         });
-    if (fits) return v;
+    if (fits) return {group, v};
   }
   fail_internal("run", fmt::format("{}: no variant fits", plan.groups[group].name));
 }
 
-void Executable::State::run_group(size_t group, size_t variant, const Sizing& sizing,
+void Executable::State::run_group(KernelPlace place, const Sizing& sizing,
                                   RunMemory& memory) const {
-  const LoadedKernel& kernel = kernels[group].variants[variant];
-  const VariantSizing& numbers = sizing.groups[group][variant];
+  const KernelSource& source = kernels->source(place);
+  const VariantSizing& numbers = sizing.groups[place.group][place.variant];
   memory.buffers.clear();
-  for (size_t p = 0; p < kernel.source.params.size(); ++p) {
-    const ParamSource& param = kernel.source.params[p];
+  for (size_t p = 0; p < source.params.size(); ++p) {
+    const ParamSource& param = source.params[p];
     memory.buffers.push_back(param.workspace ? memory.arena.data() + numbers.workspace_offset[p]
                                              : address(param.value, sizing, memory));
   }
   std::fill(memory.reports.begin(), memory.reports.end(), 0);
   ProductRun products;
   products.constants = &constants;
-  for (size_t p = 0; p < kernel.phases.size(); ++p) {
-    run_phase(kernel, p, numbers, sizing.scratch_bytes, memory, products);
+  for (size_t p = 0; p < source.phases.size(); ++p) {
+    run_phase(place, p, numbers, sizing.scratch_bytes, memory, products);
     if (products.failure != nullptr) std::rethrow_exception(products.failure);
     for (const int report : memory.reports) {
-      if (report != 0) fail_input({}, kernel.source.reports.at(static_cast<size_t>(report - 1)));
+      if (report != 0) fail_input({}, source.reports.at(static_cast<size_t>(report - 1)));
     }
   }
 }
 
 // One contiguous part for each thread, as many as the grain makes worth it.
-void Executable::State::run_phase(const LoadedKernel& kernel, size_t phase,
-                                  const VariantSizing& numbers, int64_t scratch_bytes,
-                                  RunMemory& memory, ProductRun& products) const {
+void Executable::State::run_phase(KernelPlace place, size_t phase, const VariantSizing& numbers,
+                                  int64_t scratch_bytes, RunMemory& memory,
+                                  ProductRun& products) const {
   const int64_t extent = numbers.extents[phase];
   if (extent <= 0) return;
-  const int64_t grain = std::max<int64_t>(kernel.source.phases[phase].grain, 1);
+  const int64_t grain = std::max<int64_t>(kernels->source(place).phases[phase].grain, 1);
+  const Library::Entry entry = kernels->loaded(place).phases[phase];
   const int64_t parts = std::min<int64_t>((extent - 1) / grain + 1, threads);
   auto body = [&](int part) {
     KernelCall call{};
@@ -310,7 +311,7 @@ void Executable::State::run_phase(const LoadedKernel& kernel, size_t phase,
     call.report = &memory.reports[static_cast<size_t>(part)];
     call.product = run_product;
     call.runtime = &products;
-    kernel.phases[phase](&call);
+    entry(&call);
   };
   if (parts == 1) {
     body(0);
@@ -319,14 +320,14 @@ void Executable::State::run_phase(const LoadedKernel& kernel, size_t phase,
   }
 }
 
-Executable::Executable(Graph graph, Plan plan, std::vector<LoadedGroup> kernels,
-                       std::vector<Library> libraries, int threads)
+Executable::Executable(Graph graph, Plan plan, std::vector<std::vector<KernelSource>> sources,
+                       KernelLoader load, int threads)
     : state_(std::make_unique<State>()) {
-  INGOT_CHECK(kernels.size() == plan.groups.size(), "{} kernels for {} groups", kernels.size(),
+  INGOT_CHECK(sources.size() == plan.groups.size(), "{} kernels for {} groups", sources.size(),
               plan.groups.size());
-  for (size_t g = 0; g < kernels.size(); ++g) {
-    INGOT_CHECK(kernels[g].variants.size() == plan.groups[g].schedules.size(),
-                "{}: {} variants for {} schedules", plan.groups[g].name, kernels[g].variants.size(),
+  for (size_t g = 0; g < sources.size(); ++g) {
+    INGOT_CHECK(sources[g].size() == plan.groups[g].schedules.size(),
+                "{}: {} variants for {} schedules", plan.groups[g].name, sources[g].size(),
                 plan.groups[g].schedules.size());
   }
   state_->homes = find_homes(graph);
@@ -335,8 +336,7 @@ Executable::Executable(Graph graph, Plan plan, std::vector<LoadedGroup> kernels,
   }
   state_->graph = std::move(graph);
   state_->plan = std::move(plan);
-  state_->kernels = std::move(kernels);
-  state_->libraries = std::move(libraries);
+  state_->kernels = std::make_unique<KernelSet>(std::move(sources), std::move(load));
   state_->threads = thread_count(threads);
   if (state_->threads > 1) state_->pool = shared_thread_pool(state_->threads);
 }
@@ -365,20 +365,33 @@ void Executable::run(const std::vector<TensorView>& inputs, const std::vector<Te
   state.place_inputs(inputs, *sizing, memory);
   state.place_outputs(inputs, outputs, *sizing, memory);
   if (timings != nullptr) timings->clear();
+  memory.variants.clear();
+  for (size_t g = 0; g < state.kernels->groups(); ++g) {
+    memory.variants.push_back(state.choose_variant(g, *sizing, memory));
+  }
+  state.kernels->require(memory.variants);
 
   const DefaultFloatEnvironment defaults;
-  for (size_t g = 0; g < state.kernels.size(); ++g) {
-    const size_t variant = state.choose_variant(g, *sizing, memory);
-    if (timings == nullptr) {
-      state.run_group(g, variant, *sizing, memory);
-      continue;
-    }
+  for (const KernelPlace& place : memory.variants) {
     const auto start = std::chrono::steady_clock::now();
-    state.run_group(g, variant, *sizing, memory);
+    state.run_group(place, *sizing, memory);
+    if (timings == nullptr) continue;
     const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - start;
-    timings->push_back({static_cast<int>(g), us.count(), static_cast<int>(variant)});
+    timings->push_back(
+        {static_cast<int>(place.group), us.count(), static_cast<int>(place.variant)});
   }
   state.deliver_outputs(outputs, *sizing, memory);
+}
+
+void Executable::prepare(const Bindings& sizes, std::vector<KernelPlace> others) const {
+  std::vector<KernelPlace> places = std::move(others);
+  for (size_t g = 0; g < state_->kernels->groups(); ++g) {
+    const std::vector<Schedule>& schedules = state_->plan.groups[g].schedules;
+    const auto first = std::find_if(schedules.begin(), schedules.end(),
+                                    [&](const Schedule& each) { return guards_hold(each, sizes); });
+    places.push_back({g, static_cast<size_t>(first - schedules.begin())});
+  }
+  state_->kernels->require(places);
 }
 
 std::vector<std::vector<int64_t>> Executable::output_shapes(

@@ -1,6 +1,7 @@
 // Executable: plan + loaded kernels + buffers, run on the caller's memory.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -10,14 +11,19 @@
 
 namespace ingot {
 
-// A kernel ready to run: the group's variant, with its entries in phase order.
+// A kernel ready to run: its entries in phase order, and the library that holds them.
 struct LoadedKernel {
-  KernelSource source;
   std::vector<Library::Entry> phases;
+  Library library;
 };
-// All variants of a group, in the order of Group::schedules.
-struct LoadedGroup {
-  std::vector<LoadedKernel> variants;
+LoadedKernel loaded_kernel(const KernelSource& source, const Library& library);
+// Makes kernels runnable; called with those that a run needs first, all at once.
+using KernelLoader =
+    std::function<std::vector<LoadedKernel>(const std::vector<const KernelSource*>& kernels)>;
+
+struct KernelPlace {
+  size_t group, variant;
+  bool operator==(const KernelPlace&) const = default;
 };
 
 struct GroupTiming {
@@ -28,9 +34,10 @@ struct GroupTiming {
 
 class Executable {
  public:
-  // Keeps copies of graph and plan, and the libraries alive.
-  Executable(Graph graph, Plan plan, std::vector<LoadedGroup> kernels,
-             std::vector<Library> libraries, int threads);
+  // `sources`: of all variants of each group, in the order of Group::schedules. A variant is loaded
+  // when a run first takes it.
+  Executable(Graph graph, Plan plan, std::vector<std::vector<KernelSource>> sources,
+             KernelLoader load, int threads);
   ~Executable();
   Executable(Executable&&) noexcept;
 
@@ -41,6 +48,8 @@ class Executable {
   // shapes, dtypes, outputs that share memory, an index out of range; the program stays usable.
   void run(const std::vector<TensorView>& inputs, const std::vector<TensorView>& outputs,
            std::vector<GroupTiming>* timings = nullptr) const;
+  // Loads what runs at these sizes, where a name that is not listed counts as small, and `others`.
+  void prepare(const Bindings& sizes, std::vector<KernelPlace> others = {}) const;
   std::vector<std::vector<int64_t>> output_shapes(
       const std::vector<std::vector<int64_t>>& input_shapes) const;
   const Graph& graph() const;

@@ -20,12 +20,6 @@ int64_t byte_count(DType dtype, const std::vector<int64_t>& shape, const std::st
   return bytes;
 }
 
-bool guards_hold(const Schedule& schedule, const Bindings& bindings) {
-  return std::all_of(schedule.guards.begin(), schedule.guards.end(), [&](const auto& guard) {
-    return guard.value.evaluate(bindings) >= guard.minimum;
-  });
-}
-
 // Workspaces of a kernel lie behind the intermediates; kernels use that room in turn.
 VariantSizing size_variant(const KernelSource& source, const Bindings& bindings,
                            int64_t workspace_begin, Sizing& sizing) {
@@ -52,7 +46,16 @@ VariantSizing size_variant(const KernelSource& source, const Bindings& bindings,
 
 }  // namespace
 
-Sizing make_sizing(const Graph& graph, const Plan& plan, const std::vector<LoadedGroup>& kernels,
+bool guards_hold(const Schedule& schedule, const Bindings& bindings) {
+  return std::all_of(schedule.guards.begin(), schedule.guards.end(), [&](const auto& guard) {
+    const std::set<std::string> names = guard.value.variables();
+    return std::all_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return bindings.count(name) != 0; }) &&
+           guard.value.evaluate(bindings) >= guard.minimum;
+  });
+}
+
+Sizing make_sizing(const Graph& graph, const Plan& plan, const KernelSet& kernels,
                    const std::vector<std::vector<int64_t>>& input_shapes) {
   Sizing sizing;
   const Bindings bindings = bind_sizes(graph, input_shapes);
@@ -73,13 +76,12 @@ Sizing make_sizing(const Graph& graph, const Plan& plan, const std::vector<Loade
   }
   sizing.arena_bytes = buffers.arena_bytes;
   const int64_t workspace_begin = aligned(buffers.arena_bytes);
-  for (size_t g = 0; g < kernels.size(); ++g) {
+  for (size_t g = 0; g < kernels.groups(); ++g) {
     std::vector<VariantSizing>& variants = sizing.groups.emplace_back();
-    for (size_t v = 0; v < kernels[g].variants.size(); ++v) {
+    for (size_t v = 0; v < kernels.variants(g); ++v) {
       variants.emplace_back();
       if (!guards_hold(plan.groups[g].schedules[v], bindings)) continue;
-      variants.back() =
-          size_variant(kernels[g].variants[v].source, bindings, workspace_begin, sizing);
+      variants.back() = size_variant(kernels.source({g, v}), bindings, workspace_begin, sizing);
     }
   }
   return sizing;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "run/run.h"
+#include "run/kernel_set.h"
 
 namespace ingot {
 
@@ -25,8 +25,11 @@ struct Sizing {
   std::vector<std::vector<VariantSizing>> groups;
 };
 
+// Whether all guards hold; not, where one has a name that is not bound.
+bool guards_hold(const Schedule& schedule, const Bindings& bindings);
+
 // Error{input} for shapes that do not fit the program.
-Sizing make_sizing(const Graph& graph, const Plan& plan, const std::vector<LoadedGroup>& kernels,
+Sizing make_sizing(const Graph& graph, const Plan& plan, const KernelSet& kernels,
                    const std::vector<std::vector<int64_t>>& input_shapes);
 
 }  // namespace ingot

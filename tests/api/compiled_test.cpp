@@ -197,6 +197,25 @@ TEST(Compiled, RunsWithTheEvaluatorsBits) {
   }
 }
 
+// The variant for tensors past the caches is made when a run first takes it, from then on kept.
+TEST(Compiled, AVariantIsCompiledWhenARunFirstTakesIt) {
+  const Program program = Program::parse(
+      "graph late(x: f32[B, 65536]) {\n  t = mul(x, 3)\n  y = neg(t)\n  return y\n}\n");
+  const Compiled compiled = program.compile();
+  const auto kernels = [&] { return compiled.compile_text().substr(0, 9); };
+  EXPECT_EQ(kernels(), "1 kernels");
+  const Tensor few = program.sample("x", "random", {{"B", 2}});
+  const Tensor result = compiled.run({few})[0];
+  EXPECT_EQ(kernels(), "1 kernels");
+  Tensor many(DType::f32, {256, 65536});
+  std::memcpy(many.data(), few.data(), static_cast<size_t>(few.bytes()));
+  for (int round = 0; round < 2; ++round) {
+    const Tensor large = compiled.run({many})[0];
+    EXPECT_EQ(std::memcmp(large.data(), result.data(), static_cast<size_t>(result.bytes())), 0);
+    EXPECT_EQ(kernels(), "2 kernels");
+  }
+}
+
 TEST(Compiled, RunsOnStridedViews) {
   const Program program = Program::parse("graph p(x: f32[3, 5]) {\n  y = neg(x)\n  return y\n}\n");
   Tensor columns(DType::f32, {5, 3}), result(DType::f32, {5, 3});

@@ -62,7 +62,7 @@ struct GroupOf {
 Executable build(const Graph& graph, const std::vector<GroupOf>& groups, int threads) {
   Plan plan;
   plan.graph_name = graph.name;
-  std::vector<LoadedGroup> loaded;
+  std::vector<std::vector<KernelSource>> sources;
   std::string text = prelude;
   for (const GroupOf& group : groups) {
     for (const KernelSource& source : group.variants) text += source.text;
@@ -76,16 +76,14 @@ Executable build(const Graph& graph, const std::vector<GroupOf>& groups, int thr
     group.inputs = from.inputs;
     group.outputs = from.outputs;
     group.schedules = from.schedules;
-    LoadedGroup& variants = loaded.emplace_back();
-    for (const KernelSource& source : from.variants) {
-      LoadedKernel& one = variants.variants.emplace_back();
-      one.source = source;
-      for (const PhaseSource& phase : source.phases) {
-        one.phases.push_back(libraries[0].entry(phase.symbol));
-      }
-    }
+    sources.push_back(from.variants);
   }
-  return Executable(graph, plan, std::move(loaded), libraries, threads);
+  const auto load = [library = libraries[0]](const std::vector<const KernelSource*>& wanted) {
+    std::vector<LoadedKernel> kernels;
+    for (const KernelSource* source : wanted) kernels.push_back(loaded_kernel(*source, library));
+    return kernels;
+  };
+  return Executable(graph, plan, std::move(sources), load, threads);
 }
 
 Tensor iota_tensor(std::vector<int64_t> shape) {

@@ -52,38 +52,37 @@ std::vector<CompiledProgram> compile_programs(const std::vector<PlannedProgram>&
     compiled.graph = program.graph;
     compiled.plan = program.plan;
     for (const Group& group : program.plan.groups) {
-      LoadedGroup& loaded = compiled.groups.emplace_back();
+      std::vector<KernelSource>& variants = compiled.sources.emplace_back();
       for (const Schedule& schedule : group.schedules) {
         loop::Kernel kernel = lower(program.graph, program.plan, group, schedule);
-        loaded.variants.push_back({kernels.add(std::move(kernel)), {}});
+        variants.push_back(kernels.add(std::move(kernel)));
       }
     }
   }
   JitOptions options;
   options.cache_dir = cache_dir;
-  std::vector<Library> libraries = compile(kernels.units(units), options);
-  for (CompiledProgram& program : result) {
-    program.libraries = libraries;
-    for (LoadedGroup& group : program.groups) {
-      for (LoadedKernel& kernel : group.variants) {
-        const Library& library = libraries[kernels.unit_of.at(kernel.source.name)];
-        for (const PhaseSource& phase : kernel.source.phases) {
-          kernel.phases.push_back(library.entry(phase.symbol));
-        }
-      }
+  std::map<std::string, Library> library_of;
+  const std::vector<Library> libraries = compile(kernels.units(units), options);
+  for (const auto& [name, unit] : kernels.unit_of) library_of[name] = libraries[unit];
+  const KernelLoader load = [library_of](const std::vector<const KernelSource*>& wanted) {
+    std::vector<LoadedKernel> loaded;
+    for (const KernelSource* source : wanted) {
+      loaded.push_back(loaded_kernel(*source, library_of.at(source->name)));
     }
-  }
+    return loaded;
+  };
+  for (CompiledProgram& program : result) program.load = load;
   return result;
 }
 
 Executable CompiledProgram::executable(int threads) const {
-  std::vector<LoadedGroup> cut = groups;
-  for (LoadedGroup& group : cut) {
-    for (LoadedKernel& kernel : group.variants) {
-      for (PhaseSource& phase : kernel.source.phases) phase.grain = 1;
+  std::vector<std::vector<KernelSource>> cut = sources;
+  for (std::vector<KernelSource>& variants : cut) {
+    for (KernelSource& source : variants) {
+      for (PhaseSource& phase : source.phases) phase.grain = 1;
     }
   }
-  return {graph, plan, std::move(cut), libraries, threads};
+  return {graph, plan, std::move(cut), load, threads};
 }
 
 std::vector<Tensor> run(const Executable& executable, const std::vector<Tensor>& inputs) {

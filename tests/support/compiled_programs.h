@@ -18,8 +18,8 @@ struct PlannedProgram {
 struct CompiledProgram {
   Graph graph;
   Plan plan;
-  std::vector<LoadedGroup> groups;
-  std::vector<Library> libraries;
+  std::vector<std::vector<KernelSource>> sources;  // of all variants of each group
+  KernelLoader load;
 
   // With several threads every phase is cut, however small it is.
   Executable executable(int threads) const;

@@ -28,7 +28,7 @@ struct Value {
 struct Chunk {
   std::string ir_var;  // the loop's variable in the IR
   std::string var;     // and in the text
-  std::string lanes;   // how many there are, where it is not all 64; else empty
+  std::string live;    // the lanes that exist, where these may not be all 64; else empty
   int64_t prefetch_bytes = 0;
   std::set<std::string> inside;  // names that the loop defines, its own variable too
 };

@@ -71,7 +71,6 @@ class Emitter {
   // vector_loop.cpp
   void vector_loop(const loop::Loop& loop);
   void chunk_body(const std::vector<loop::Stmt>& body, const Chunk& chunk);
-  bool accumulates_lanes(const std::vector<loop::Stmt>& body) const;
   std::string shared_name(const std::string& wanted, std::string_view type,
                           const std::string& text);
   std::string extent_name(const std::string& var, const Sym& extent);
@@ -96,7 +95,7 @@ class Emitter {
                           const std::function<std::string(const Sym&)>& text) const;
   bool aligned(const Sym& index) const;
 
-  std::string lanes_argument() const;  // ", lanes" where a chunk is not full
+  std::string live_argument() const;  // ", live" where a chunk may not be full
   std::string pointer(const std::string& buffer, const Sym& index) const;
   const Value& value(const std::string& name) const;
   void call_line(const std::string& function, const std::vector<std::string>& arguments);

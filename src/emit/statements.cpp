@@ -256,7 +256,7 @@ std::string Emitter::load_text(const Load& load) const {
     return fmt::format("{}_{}({})", plain ? "splat" : "broadcast", name, element);
   }
   std::string text =
-      fmt::format("load_{}({}{})", name, pointer(load.buffer, at.index), lanes_argument());
+      fmt::format("load_{}({}{})", name, pointer(load.buffer, at.index), live_argument());
   if (holds.empty()) return text;
   return fmt::format("{} ? {} : {}", holds, text,
                      operand_text(Operand(load.otherwise), load.dtype, true));
@@ -267,7 +267,7 @@ bool Emitter::by_lane(const Load& load) const {
 }
 
 std::string Emitter::gather_text(DType dtype, const std::string& name) const {
-  return fmt::format("gather_{}({}_at{})", dtype_name(dtype), name, lanes_argument());
+  return fmt::format("gather_{}({}_at{})", dtype_name(dtype), name, live_argument());
 }
 
 // Writes the lambda name_at, which gives the element (or the place) of a lane.
@@ -303,7 +303,7 @@ std::string Emitter::lane_load(const Load& load, const std::string& name) {
   if (at.kind != Access::contiguous || !follows_lanes(load.guards)) return by_lanes;
   // Where all lanes are inside, as most are of a pad or a concat.
   return fmt::format("{} ? load_{}({}{}) : {}", all_lanes_condition(load.guards),
-                     dtype_name(load.dtype), pointer(load.buffer, at.index), lanes_argument(),
+                     dtype_name(load.dtype), pointer(load.buffer, at.index), live_argument(),
                      by_lanes);
 }
 
@@ -394,9 +394,8 @@ void Emitter::emit(const Accumulate& accumulate) {
   std::string operand = as_lanes(operand_text(accumulate.value, acc.dtype, true),
                                  operand_lanes(accumulate.value, acc.dtype), acc.lanes);
   std::string text = combine_text(acc.reduction, acc.dtype, acc.name, operand);
-  if (acc.lane_accumulator && !chunk_->lanes.empty()) {
-    text = fmt::format("select({}, {}, {})", is_wide(acc.lanes) ? "to_m64(live)" : "live", text,
-                       acc.name);
+  if (acc.lane_accumulator && !chunk_->live.empty()) {
+    text = fmt::format("where({}, {}, {})", chunk_->live, text, acc.name);
   }
   line(fmt::format("{} = {};", acc.name, text));
 }
@@ -425,21 +424,27 @@ void Emitter::emit(const Store& store) {
     std::string function = names_.unique(buffers_.at(store.buffer) + "_place");
     lane_function(function, fmt::format("{}*", storage_type(dtype)),
                   {fmt::format("return {};", pointer(store.buffer, lane_index(store.index)))});
-    return line(fmt::format("scatter_{}({}_at, {}{});", name, function, text, lanes_argument()));
+    return line(fmt::format("scatter_{}({}_at, {}{});", name, function, text, live_argument()));
   }
   std::string place = pointer(store.buffer, at.index);
   if (!chunk_) return line(fmt::format("store_{}({}, {}, 1);", name, place, text));
-  bool streaming = store.mode == StoreMode::streaming && can_stream(dtype) && chunk_->lanes.empty();
-  if (streaming && aligned(store.index)) {
-    streams_ = source_.needs_alignment = true;
-    return line(fmt::format("stream_{}({}, {});", name, place, text));
+  const std::string stored = fmt::format("store_{}({}, {}{});", name, place, text, live_argument());
+  if (store.mode != StoreMode::streaming || !can_stream(dtype)) return line(stored);
+  streams_ = true;
+  // Rows of unknown length: some may start off a line, or end in a chunk.
+  std::vector<std::string> conditions;
+  if (!chunk_->live.empty()) conditions.push_back(chunk_->live + " == all_lanes");
+  if (aligned(store.index)) {
+    source_.needs_alignment = true;
+  } else {
+    conditions.push_back(fmt::format("on_line({})", place));
   }
-  if (streaming) {  // rows of unknown length: some may start off a line
-    streams_ = true;
-    return line(fmt::format("if (on_line({})) stream_{}({}, {}); else store_{}({}, {});", place,
-                            name, place, text, name, place, text));
-  }
-  line(fmt::format("store_{}({}, {}{});", name, place, text, lanes_argument()));
+  const std::string streamed = fmt::format("stream_{}({}, {});", name, place, text);
+  if (conditions.empty()) return line(streamed);
+  line(fmt::format("if ({})", join(conditions, " && ")));
+  line("  " + streamed);
+  line("else");
+  line("  " + stored);
 }
 
 void Emitter::emit(const Product& product) {
@@ -471,8 +476,8 @@ void Emitter::emit(const std::shared_ptr<Loop>& loop) {
   names_.close();
 }
 
-std::string Emitter::lanes_argument() const {
-  return chunk_ && !chunk_->lanes.empty() ? ", " + chunk_->lanes : "";
+std::string Emitter::live_argument() const {
+  return chunk_ && !chunk_->live.empty() ? ", " + chunk_->live : "";
 }
 
 std::string Emitter::pointer(const std::string& buffer, const Sym& index) const {

@@ -33,7 +33,6 @@ INLINE void prefetch_lines(const char* p) {
 }
 INLINE bool on_line(const void* p) { return (long)p % 64 == 0; }
 INLINE I32 lane_numbers() { return load_i32(lane_table); }
-INLINE M32 live_lanes(int n) { return lane_numbers() < n; }
 INLINE int lane_limit(long n) { return n < 0 ? 0 : n > INGOT_LANES ? INGOT_LANES : (int)n; }
 INLINE M32 lanes_between(long first, long end) {  // first <= lane < end
   return (lane_numbers() >= lane_limit(first)) & (lane_numbers() < lane_limit(end));
@@ -71,9 +70,9 @@ constexpr Routine routines[] = {
 // Reads and writes lane by lane: at(l) is the element of lane l, or where it lies.
 std::string gather_text(DType dtype) {
   return fmt::format(R"(template <class At>
-INLINE {0} gather_{1}(At at, int n = INGOT_LANES) {{
+INLINE {0} gather_{1}(At at, Live live = all_lanes) {{
   alignas(64) {2} t[INGOT_LANES] = {{}};
-  for (int l = 0; l < n; l++) t[l] = at(l);
+  for (int l = 0; l < count(live); l++) t[l] = at(l);
   return load_{1}((const {2}*)t);
 }}
 )",
@@ -82,10 +81,10 @@ INLINE {0} gather_{1}(At at, int n = INGOT_LANES) {{
 
 std::string scatter_text(DType dtype) {
   return fmt::format(R"(template <class At>
-INLINE void scatter_{1}(At at, {0} v, int n = INGOT_LANES) {{
+INLINE void scatter_{1}(At at, {0} v, Live live = all_lanes) {{
   alignas(64) {2} t[INGOT_LANES];
   store_{1}(t, v);
-  for (int l = 0; l < n; l++) *at(l) = t[l];
+  for (int l = 0; l < count(live); l++) *at(l) = t[l];
 }}
 )",
                      vector_type(lanes_of(dtype)), dtype_name(dtype), storage_type(dtype));

@@ -1,6 +1,6 @@
-// Vector loops: what is the same for all lanes first, then whole chunks of 64 elements, one vector
-// each, then a chunk that is not full. A vector is as many registers as it takes, so that every
-// line advances several of them side by side.
+// Vector loops: what is the same for all lanes first, then chunks of 64 elements, one vector each;
+// of the last one only some lanes may be live. A vector is as many registers as it takes, so that
+// every line advances several of them side by side.
 #include <algorithm>
 
 #include "emit/cpp_emitter.h"
@@ -115,13 +115,6 @@ void Emitter::vector_loop(const Loop& loop) {
   });
   if (conditional) open(fmt::format("if ({} > 0) {{", extent));
   if (!constant || *constant > 0) statements(hoisted);
-  bool rest = !multiple_of(loop.extent, vector_lanes);
-  std::string full = extent;  // where the full chunks end
-  if (constant) full = std::to_string(*constant - *constant % vector_lanes);
-  if (rest && !constant) {
-    full = shared_name(loop.var + "_full", "long",
-                       fmt::format("{0} - {0} % {1}", extent, vector_lanes));
-  }
   Chunk chunk{loop.var, "", "", loop.prefetch_bytes, {loop.var}};
   add_defined(body, chunk.inside);
   chunk_ = chunk;
@@ -129,23 +122,20 @@ void Emitter::vector_loop(const Loop& loop) {
   chunk_.reset();
   names_.open();
   chunk.var = names_.unique(loop.var);
-  if (!constant || *constant >= vector_lanes) {
-    open(
-        fmt::format("for (long {0} = 0; {0} < {1}; {0} += {2}) {{", chunk.var, full, vector_lanes));
-    chunk_body(body, chunk);
-    close();
+  const bool whole = multiple_of(loop.extent, vector_lanes);
+  if (!whole && constant && *constant < vector_lanes) {
+    open("{");
+    line(fmt::format("const long {} = 0;", chunk.var));
+  } else {
+    open(fmt::format("for (long {0} = 0; {0} < {1}; {0} += {2}) {{", chunk.var, extent,
+                     vector_lanes));
   }
-  if (rest) {
-    open(constant ? "{" : fmt::format("if ({} < {}) {{", full, extent));
-    chunk.lanes = names_.unique("lanes");
-    chunk.prefetch_bytes = 0;
-    line(fmt::format("const long {} = {};", chunk.var, full));
-    line(constant ? fmt::format("const int {} = {};", chunk.lanes, *constant % vector_lanes)
-                  : fmt::format("const int {} = (int)({} - {});", chunk.lanes, extent, chunk.var));
-    if (accumulates_lanes(body)) line(fmt::format("const M32 live = live_lanes({});", chunk.lanes));
-    chunk_body(body, chunk);
-    close();
+  if (!whole) {
+    chunk.live = names_.unique("live");
+    line(fmt::format("const Live {} = first_lanes({} - {});", chunk.live, extent, chunk.var));
   }
+  chunk_body(body, chunk);
+  close();
   rows_.clear();
   names_.close();
   if (conditional) close();
@@ -187,13 +177,6 @@ void Emitter::chunk_body(const std::vector<Stmt>& body, const Chunk& chunk) {
   chunk_ = chunk;
   statements(body);
   chunk_.reset();
-}
-
-bool Emitter::accumulates_lanes(const std::vector<Stmt>& body) const {
-  return std::ranges::any_of(Effects(body).accumulated, [&](const std::string& name) {
-    auto acc = accumulators_.find(name);
-    return acc != accumulators_.end() && acc->second.lane_accumulator;
-  });
 }
 
 // A variable for `text`, unless one is there already.
@@ -282,8 +265,8 @@ std::string Emitter::all_lanes_condition(const std::vector<Guard>& guards) const
     }
     std::string lo = subscript(access(guard.lo).index), hi = subscript(access(guard.hi).index);
     std::string first = subscript(value.index);
-    std::string end = chunk_->lanes.empty() ? subscript(value.index + Sym(vector_lanes))
-                                            : fmt::format("{} + {}", first, chunk_->lanes);
+    std::string end = chunk_->live.empty() ? subscript(value.index + Sym(vector_lanes))
+                                           : fmt::format("{} + count({})", first, chunk_->live);
     if (!guard.lo.is(0) || !provably_nonnegative(value.index, ranges_)) {
       parts.push_back(fmt::format("{} <= {}", lo, first));
     }

@@ -70,7 +70,8 @@ extern "C" void round_f16_f32(const float* a, const float*, float* y, long n) {
   for (long i = 0; i < n; i += INGOT_LANES) store_f32(y + i, round_f16(load_f32(a + i)));
 }
 extern "C" void copy_all(const unsigned char* from, unsigned char* to, int n) {
-#define COPY(T, name) store_##name((T*)to, load_##name((const T*)from, n), n), from += 16 * 64, to += 16 * 64;
+  const Live live = first_lanes(n);
+#define COPY(T, name) store_##name((T*)to, load_##name((const T*)from, live), live), from += 16 * 64, to += 16 * 64;
   COPY(float, f32) COPY(int, i32) COPY(double, f64) COPY(long, i64)
   COPY(unsigned char, u8) COPY(unsigned short, bf16) COPY(unsigned short, f16) COPY(unsigned char, bool)
 }

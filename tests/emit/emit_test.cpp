@@ -307,7 +307,7 @@ TEST(Emit, RowPointers) {
       }
     })"});
   for (int64_t n : lengths) expect_same(compiled, 0, {{"N", n}});
-  EXPECT_NE(compiled.sources[0].text.find("load_f32(x_row + j)"), std::string::npos);
+  EXPECT_NE(compiled.sources[0].text.find("load_f32(x_row + j, live)"), std::string::npos);
 }
 
 TEST(Emit, GuardsOfPadAndConcat) {

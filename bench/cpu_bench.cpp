@@ -28,8 +28,8 @@ struct Work {
   ingot::Sizes sizes;
 };
 
-// One tensor in, one out, but for chain4 (two in) and add_rmsnorm (two in, two out). Vectors stay in
-// the caches.
+// One tensor in, one out, but for chain4 (two in) and add_rmsnorm (two in, two out). Vectors stay
+// in the caches.
 const Work works[] = {
     {"chain4",
      "graph chain4(x: f32[M, N], b: f32[N], s: f32[N], r: f32[M, N]) {\n"

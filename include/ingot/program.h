@@ -86,4 +86,9 @@ class Program {
   std::unique_ptr<State> state_;
 };
 
+// Begins, on a thread of its own, what the first matrix product of a process costs once: about 30
+// ms of code generation on a CPU. compile() does it where a program has products; who knows that
+// one will come calls it before loading. Later calls do nothing.
+void start_products();
+
 }  // namespace ingot

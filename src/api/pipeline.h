@@ -1,7 +1,6 @@
 // The stages in a row: graph → plan → loops → sources → binaries → executable.
 #pragma once
 
-#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -23,7 +22,6 @@ struct CompiledUnits {
 };
 
 struct Pipeline {
-  std::future<void> products;  // the library's start beside ours; unset without products
   Plan plan;
   LoweredGroups loops;
   std::vector<std::vector<KernelSource>> sources;  // like `loops`; empty but for the CPU

@@ -1,6 +1,7 @@
 #include "run/product.h"
 
 #include <algorithm>
+#include <future>
 #include <string_view>
 #include <vector>
 
@@ -100,8 +101,8 @@ bool PackedConstants::is_constant(const void* address) const {
   return next != constants_.begin() && at < std::prev(next)->end;
 }
 
-std::future<void> prepare_products() {
-  return std::async(std::launch::async, [] {
+void start_products() {
+  static const std::future<void> started = std::async(std::launch::async, [] {
     // Not 1 × 1: oneDNN has other code for vectors. Each side transposed is code of its own.
     constexpr int64_t side = 4;
     const std::vector<float> ones(side * side, 1.0F);

@@ -1,8 +1,6 @@
 // Products on tiles: the routines that emitted kernels call back.
 #pragma once
 
-#include <future>
-
 #include "base/dtype.h"
 #include "emit/kernel_source.h"
 
@@ -22,9 +20,7 @@ namespace ingot {
 void run_product(const KernelCall* call, const char* routine, const long* sizes, const void* lhs,
                  const void* rhs, void* dst);
 
-// Starts the library's one-time code generation on a thread of its own, so that it runs beside
-// planning and compiling; the first product waits for what is left of it. Keep the future until
-// then.
-std::future<void> prepare_products();
+// ingot::start_products of <ingot/program.h>, for the code of this library.
+void start_products();
 
 }  // namespace ingot

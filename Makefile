@@ -45,11 +45,15 @@ test-gpu: ## the tests of folder tests/gpu, on a machine with a GPU
 	@$(MAKE) --no-print-directory compile
 	@$(RUN_TESTS) --only gpu
 
-bench: ## every program of bench/ but gpu_*
+bench: ## every program of bench/ but gpu_*, then the same works in NumExpr and JAX
 	@scripts/install.sh build
 	@$(MAKE) --no-print-directory compile
 	@for program in $$(find $(BUILD)/bench -maxdepth 1 -type f -executable ! -name 'gpu_*' 2>/dev/null | sort); do \
 	  echo "bench: $$program"; $$program || exit $$?; done
+	@[ -x $(BUILD)/peers/bin/python ] || { echo "bench: pip installs numexpr and jax into $(BUILD)/peers"; \
+	  python3 -m venv $(BUILD)/peers && $(BUILD)/peers/bin/pip install -q numpy numexpr jax || \
+	  echo "bench: no peers: pip could not install them"; }
+	@$(BUILD)/peers/bin/python bench/cpu_peers.py --build $(BUILD)
 
 bench-gpu: ## writes bench/gpu-results.jsonl
 	@scripts/install.sh build

@@ -25,6 +25,9 @@ inline I32 splat_i32(int a) { return a; }
 inline I64 splat_i64(long a) { return a; }
 inline bool not_(bool m) { return !m; }
 inline bool any(bool m) { return m; }
+inline bool any_below(F32 a, float limit) { return a < limit; }
+// table[i mod 16]: in lanes a permutation of a register
+inline F32 lookup16(const float* table, I32 i) { return table[i & 15]; }
 template <class T>
 int lanes_of(T) {
   return 1;
@@ -130,14 +133,14 @@ inline F64 to_f64(I32 a) { return a; }
 inline F64 to_f64(I64 a) { return static_cast<F64>(a); }
 inline F64 to_f64(F32 a) { return a; }
 
-// a * 2^k rounded once, for a of moderate size or NaN and integral k
+// a * 2^floor(k) rounded once, for a of moderate size or NaN
 inline F32 scale(F32 a, F32 k) {
-  k = at_most(at_least(k, -250.0f), 250.0f);
+  k = at_most(at_least(floor(k), -250.0f), 250.0f);
   I32 whole = static_cast<I32>(k), half = whole / 2;
   return a * from_bits((half + 127) << 23) * from_bits((whole - half + 127) << 23);
 }
 inline F64 scale(F64 a, F64 k) {
-  k = at_most(at_least(k, -2000.0), 2000.0);
+  k = at_most(at_least(floor(k), -2000.0), 2000.0);
   I64 whole = static_cast<I64>(k), half = whole / 2;
   return a * from_bits((half + 1023) << 52) * from_bits((whole - half + 1023) << 52);
 }
@@ -168,6 +171,7 @@ inline F32 round_f16(F32 a) { return f16_to_f32(f32_to_f16(a)); }
 // clang-format off
 #include "device/elementary_f64.inc"
 #include "device/trigonometric_f64.inc"
+#include "device/tables_f32.inc"
 #include "device/elementary_f32.inc"
 #include "device/trigonometric_f32.inc"
 #include "device/integer.inc"

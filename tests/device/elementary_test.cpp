@@ -42,10 +42,11 @@ double sample(std::mt19937_64& random) {
 
 TEST(Elementary, KeepsItsBoundOnSampledF32) {
   for (const UnaryFunction& f : unary_functions()) {
-    if (f.ulp32 == 0) continue;
+    std::vector<UlpBound> bounds = bounds_of(f);
     for (uint32_t b = 12345; b < 0xffff0000; b += 104729) {
       float x = std::bit_cast<float>(b);
-      ASSERT_LE(error_in_ulp(f.f32(x), f.reference(x)), f.ulp32) << f.name << "(" << x << ")";
+      ASSERT_LE(error_in_ulp(f.f32(x), f.reference(x)), bound_at(bounds, x).ulp)
+          << f.name << "(" << x << ")";
     }
   }
 }
@@ -70,10 +71,10 @@ struct CompositeBound {
 
 TEST(Elementary, CompositesKeepTheirBounds) {
   const CompositeBound bounds[] = {
-      {"silu", -87, 2.4e-7, 4.5e-16},   {"mish", -87, 3.0e-7, 5.5e-16},
-      {"gelu", 0, 1.4e-7, 9e-16},       {"gelu", -1, 2.1e-7, 9e-16},
-      {"gelu", -3, 1.4e-6, 9e-16},      {"gelu", -5, 4e-6, 9e-16},
-      {"gelu", -12.9, 9e-4, 4e-15},     {"gelu_tanh", 0, 2.8e-7, 5e-16},
+      {"silu", -87, 2.2e-7, 4.5e-16},   {"mish", -87, 3.0e-7, 5.5e-16},
+      {"gelu", 0, 1.3e-7, 9e-16},       {"gelu", -1, 1.9e-7, 9e-16},
+      {"gelu", -3, 3.3e-7, 9e-16},      {"gelu", -5, 6e-7, 9e-16},
+      {"gelu", -12.9, 9e-7, 4e-15},     {"gelu_tanh", 0, 2.8e-7, 5e-16},
       {"gelu_tanh", -5, 2.2e-6, 5e-15}, {"gelu_tanh", -10, 1.6e-5, 3e-14},
   };
   std::mt19937_64 random(11);
@@ -97,7 +98,7 @@ TEST(Elementary, CompositesKeepTheirBounds) {
 
 TEST(Elementary, GeluTailIsSmallAndAbsolutelyRight) {
   for (float x = -20; x < 0; x += 0.001f) {
-    EXPECT_LE(std::fabs(scalar::gelu(x) - gelu_of(x)), 3.8e-8) << x;
+    EXPECT_LE(std::fabs(scalar::gelu(x) - gelu_of(Wide(x))), 4.6e-8) << x;
     EXPECT_LE(scalar::gelu(x), 0) << x;
   }
   EXPECT_EQ(scalar::gelu(-15.0f), 0);
@@ -128,8 +129,7 @@ int not_nearest_bf16(float (*function)(float), Wide (*reference)(Wide)) {
 
 TEST(Elementary, BfloatResultsAreCorrectlyRoundedForEveryInput) {
   for (const UnaryFunction& f : unary_functions()) {
-    int expected = std::string_view(f.name) == "gelu" ? 2 : 0;  // -7.625 and -9.8125
-    EXPECT_EQ(not_nearest_bf16(f.f32, f.reference), expected) << f.name;
+    EXPECT_EQ(not_nearest_bf16(f.f32, f.reference), 0) << f.name;
   }
   EXPECT_EQ(not_nearest_bf16([](float x) { return scalar::gelu_bf16(x); }, gelu_of), 1);
 }

@@ -59,12 +59,31 @@ std::string conversion_text(const char* from, const char* from_element, const ch
 #define INTEGER_FUNCTIONS(X) \
   X(div_trunc) X(mod_floor) X(shift_left) X(shift_right) X(minimum) X(maximum)
 
+constexpr float table16[] = {1,  -2, 3.5f,   0,      5,   6,     7e-40f, 8,
+                             -9, 10, 1e30f, -1e-30f, 13, -0.0f, 15,     16};
+
 constexpr const char* narrow_text = R"(
+TABLE float table16[16] = {1, -2, 3.5f, 0, 5, 6, 7e-40f, 8, -9, 10, 1e30f, -1e-30f, 13, -0.0f, 15, 16};
 extern "C" void round_bf16_f32(const float* a, const float*, float* y, long n) {
   for (long i = 0; i < n; i += INGOT_LANES) store_f32(y + i, round_bf16(load_f32(a + i)));
 }
 extern "C" void gelu_bf16_f32(const float* a, const float*, float* y, long n) {
   for (long i = 0; i < n; i += INGOT_LANES) store_f32(y + i, gelu_bf16(load_f32(a + i)));
+}
+extern "C" void lookup16_f32(const float* a, const float*, float* y, long n) {
+  for (long i = 0; i < n; i += INGOT_LANES) store_f32(y + i, lookup16(table16, bits(load_f32(a + i))));
+}
+extern "C" void scale_f32(const float* a, const float* b, float* y, long n) {
+  for (long i = 0; i < n; i += INGOT_LANES) {
+    F32 x = from_bits((bits(load_f32(a + i)) & 0x7fffff) | 0x3f800000);
+    F32 k = load_f32(b + i);
+    store_f32(y + i, scale(x, select(k == k, k, 0.0f)));
+  }
+}
+extern "C" void any_below_f32(const float* a, const float*, float* y, long n) {
+  for (long i = 0; i < n; i += INGOT_LANES) {
+    store_f32(y + i, splat_f32(any_below(load_f32(a + i), -87.0f) ? 1.0f : 0.0f));
+  }
 }
 extern "C" void round_f16_f32(const float* a, const float*, float* y, long n) {
   for (long i = 0; i < n; i += INGOT_LANES) store_f32(y + i, round_f16(load_f32(a + i)));
@@ -293,6 +312,32 @@ TEST_P(Vector, PrimitivesHaveTheBitsOfTheScalarBuild) {
                         [](float a, float) { return scalar::round_bf16(a); });
   compare<float, float>("round_f16", entry<Kernel<float>>("round_f16_f32"),
                         [](float a, float) { return scalar::round_f16(a); });
+}
+
+TEST_P(Vector, LookupAndScaleHaveTheBitsOfTheScalarBuild) {
+  compare<float, float>("lookup16", entry<Kernel<float>>("lookup16_f32"), [](float a, float) {
+    return scalar::lookup16(table16, scalar::bits(a));
+  });
+  compare<float, float>("scale", entry<Kernel<float>>("scale_f32"), [](float a, float b) {
+    return scalar::scale(scalar::from_bits((scalar::bits(a) & 0x7fffff) | 0x3f800000),
+                         b == b ? b : 0.0f);
+  });
+}
+
+// One lane decides for all, wherever it is and whatever the others hold.
+TEST_P(Vector, AnyBelowFindsASingleLane) {
+  auto* any_below = entry<Kernel<float>>("any_below_f32");
+  ASSERT_NE(any_below, nullptr);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  auto lanes = static_cast<size_t>(GetParam().lanes);
+  for (float others : {0.0f, -87.0f, 1e30f, nan}) {
+    for (size_t lane = 0; lane <= lanes; lane++) {
+      std::vector<float> a(lanes, others), y(lanes);
+      if (lane < lanes) a[lane] = -87.5f;
+      any_below(a.data(), a.data(), y.data(), static_cast<long>(lanes));
+      EXPECT_EQ(y[0], lane < lanes ? 1.0f : 0.0f) << others << " " << lane;
+    }
+  }
 }
 
 TEST_P(Vector, IntegerFunctionsHaveTheBitsOfTheScalarBuild) {

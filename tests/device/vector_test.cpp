@@ -59,7 +59,7 @@ std::string conversion_text(const char* from, const char* from_element, const ch
 #define INTEGER_FUNCTIONS(X) \
   X(div_trunc) X(mod_floor) X(shift_left) X(shift_right) X(minimum) X(maximum)
 
-constexpr float table16[] = {1,  -2, 3.5f,   0,      5,   6,     7e-40f, 8,
+constexpr float table16[] = {1,  -2, 3.5f,  0,       5,  6,     7e-40f, 8,
                              -9, 10, 1e30f, -1e-30f, 13, -0.0f, 15,     16};
 
 constexpr const char* narrow_text = R"(
@@ -315,9 +315,8 @@ TEST_P(Vector, PrimitivesHaveTheBitsOfTheScalarBuild) {
 }
 
 TEST_P(Vector, LookupAndScaleHaveTheBitsOfTheScalarBuild) {
-  compare<float, float>("lookup16", entry<Kernel<float>>("lookup16_f32"), [](float a, float) {
-    return scalar::lookup16(table16, scalar::bits(a));
-  });
+  compare<float, float>("lookup16", entry<Kernel<float>>("lookup16_f32"),
+                        [](float a, float) { return scalar::lookup16(table16, scalar::bits(a)); });
   compare<float, float>("scale", entry<Kernel<float>>("scale_f32"), [](float a, float b) {
     return scalar::scale(scalar::from_bits((scalar::bits(a) & 0x7fffff) | 0x3f800000),
                          b == b ? b : 0.0f);

@@ -1,8 +1,8 @@
 // Every f32 function of one operand over all 2^32 operands, as generated kernels run it: compiled
 // by the system's g++ for this machine. The reference is the f64 function of the library, which is
-// another formula with an error of 2^-28 ulp of f32; elementary_mpfr_test.cpp holds it against MPFR,
-// and the C library checks one operand in 61. vector_test.cpp shows that other machines and the
-// evaluator give the same bits.
+// another formula with an error of 2^-28 ulp of f32; elementary_mpfr_test.cpp holds it against
+// MPFR, and the C library checks one operand in 61. vector_test.cpp shows that other machines and
+// the evaluator give the same bits.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -101,8 +101,8 @@ FileRole role_of(const std::string& name) {
     if (std::strchr("0123456789abcdef", name[i]) == nullptr) return FileRole::foreign;
   }
   const std::string ending = name.substr(dot);
-  if (ending == ".so") return FileRole::object;
-  if (ending == ".cpp" || ending == ".json") return FileRole::beside;
+  if (ending == ".so" || ending == ".cubin") return FileRole::object;
+  if (ending == ".cpp" || ending == ".cu" || ending == ".json") return FileRole::beside;
   return ending == ".txt" && name.starts_with("compiler-") ? FileRole::beside : FileRole::foreign;
 }
 
@@ -125,8 +125,11 @@ std::vector<CacheFile> list_files(const std::string& directory) {
 }
 
 void remove_entry(const std::string& object_path) {
-  const std::string stem = object_path.substr(0, object_path.size() - 3);
-  for (const char* ending : {".so", ".cpp", ".json"}) unlink((stem + ending).c_str());
+  const std::string stem = object_path.substr(0, object_path.rfind('.'));
+  const bool cubin = object_path.ends_with(".cubin");
+  for (const std::string& path : {object_path, stem + (cubin ? ".cu" : ".cpp"), stem + ".json"}) {
+    unlink(path.c_str());
+  }
 }
 
 bool is_stale(const std::string& path) {
@@ -158,22 +161,26 @@ std::string cache_directory(const JitOptions& options) {
 }
 
 EntryPaths entry_paths(const std::string& directory, const std::string& name,
-                       const std::string& key) {
+                       const std::string& key, EntryKind kind) {
   const std::string stem =
       fmt::format("{}/{}-{}", directory, file_name_of(name), key.substr(0, 16));
-  return {stem + ".so", stem + ".cpp", stem + ".json"};
+  const bool cubin = kind == EntryKind::cubin;
+  return {stem + (cubin ? ".cubin" : ".so"), stem + (cubin ? ".cu" : ".cpp"), stem + ".json"};
 }
 
-EntryState check_entry(const std::string& object_path, const std::string& key) {
+EntryState check_entry(const std::string& object_path, const std::string& key,
+                       std::string* object) {
   const std::optional<std::string> contents = contents_of(object_path);
   if (!contents) return EntryState::absent;
   if (contents->size() < seal_bytes) return EntryState::damaged;
   const std::string_view whole = *contents;
-  const std::string_view object = whole.substr(0, whole.size() - seal_bytes);
-  const std::string_view found = whole.substr(object.size());
+  const std::string_view published = whole.substr(0, whole.size() - seal_bytes);
+  const std::string_view found = whole.substr(published.size());
   const std::string found_key(found.substr(seal_mark.size(), digest_digits));
   if (!key.empty() && found_key != key) return EntryState::damaged;
-  return found == seal(found_key, object) ? EntryState::intact : EntryState::damaged;
+  if (found != seal(found_key, published)) return EntryState::damaged;
+  if (object != nullptr) *object = published;
+  return EntryState::intact;
 }
 
 void require_writable(const std::string& directory) {

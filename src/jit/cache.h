@@ -1,9 +1,9 @@
-// The content-addressed store of shared objects, shared by any number of processes.
+// The content-addressed store of compiled kernels, shared by any number of processes.
 //
-// An entry is <dir>/<name>-<first 16 digits of the key>.so, its source (.cpp) and its resource
-// record (.json) beside it. The .so ends with a line that holds the whole key and a checksum, so
-// that one rename publishes an entry whole. Processes that make the same entry at once replace each
-// other's equal files.
+// An entry is <dir>/<name>-<first 16 digits of the key>.so (.cubin for CUDA), its source (.cpp,
+// .cu) and its resource record (.json) beside it. The object ends with a line that holds the whole
+// key and a checksum, so that one rename publishes an entry whole. Processes that make the same
+// entry at once replace each other's equal files.
 #pragma once
 
 #include <optional>
@@ -20,12 +20,15 @@ std::string cache_directory(const JitOptions& options);
 struct EntryPaths {
   std::string object, source, record;
 };
+enum class EntryKind { shared_object, cubin };
 EntryPaths entry_paths(const std::string& directory, const std::string& name,
-                       const std::string& key);
+                       const std::string& key, EntryKind kind = EntryKind::shared_object);
 
 enum class EntryState { absent, damaged, intact };
-// Reads the object and compares key and checksum. An empty key accepts any.
-EntryState check_entry(const std::string& object_path, const std::string& key);
+// Reads the object and compares key and checksum. An empty key accepts any. `object`, if not null,
+// gets an intact entry's bytes as they were published.
+EntryState check_entry(const std::string& object_path, const std::string& key,
+                       std::string* object = nullptr);
 
 // Makes the directory. Error{input} with path and reason if nothing can be written there.
 void require_writable(const std::string& directory);

@@ -2,13 +2,10 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <exception>
 #include <map>
 #include <mutex>
-#include <thread>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -16,6 +13,7 @@
 #include "jit/host_compiler.h"
 #include "jit/host_cpu.h"
 #include "jit/jit.h"
+#include "jit/run_all.h"
 #include "jit/sha256.h"
 
 namespace ingot {
@@ -131,7 +129,6 @@ struct Job {
   EntryPaths entry;
   Library library;
   std::shared_ptr<void> handle;
-  std::exception_ptr failure;
 };
 
 // From memory or from disk; false if the unit has to be compiled.
@@ -162,31 +159,6 @@ void build(Job& job, const HostCompiler& compiler, const std::string& directory)
   }
 }
 
-// All missing units on up to `workers` compilers; the first failure in order of the units is
-// thrown.
-void build_all(const std::vector<Job*>& missing, const HostCompiler& compiler,
-               const std::string& directory, int workers) {
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i = next++; i < missing.size(); i = next++) {
-      try {
-        build(*missing[i], compiler, directory);
-      } catch (...) {
-        missing[i]->failure = std::current_exception();
-      }
-    }
-  };
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < std::min(missing.size(), static_cast<size_t>(workers)); ++i) {
-    threads.emplace_back(work);
-  }
-  work();
-  for (std::thread& thread : threads) thread.join();
-  for (const Job* job : missing) {
-    if (job->failure != nullptr) std::rethrow_exception(job->failure);
-  }
-}
-
 }  // namespace
 
 Library::Entry Library::entry(const std::string& symbol) const {
@@ -213,7 +185,7 @@ std::vector<Library> compile(const std::vector<Unit>& units, const JitOptions& o
     job_of_unit.push_back(place->second);
     if (!is_new) continue;
     EntryPaths entry = entry_paths(directory, unit.name, key);
-    jobs.push_back({&unit, std::move(key), std::move(entry), {}, nullptr, nullptr});
+    jobs.push_back({&unit, std::move(key), std::move(entry), {}, nullptr});
   }
   std::vector<Job*> missing;
   for (Job& job : jobs) {
@@ -221,7 +193,8 @@ std::vector<Library> compile(const std::vector<Unit>& units, const JitOptions& o
   }
   if (!missing.empty()) {
     require_writable(directory);
-    build_all(missing, compiler, directory, options.jobs > 0 ? options.jobs : available_cores());
+    run_all(missing.size(), options.jobs > 0 ? options.jobs : available_cores(),
+            [&](size_t i) { build(*missing[i], compiler, directory); });
   }
 
   std::vector<Library> libraries;

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "jit/cache.h"
+#include "jit/complaint.h"
 #include "jit/process.h"
 #include "jit/sha256.h"
 
@@ -22,16 +23,6 @@ bool is_program(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
          access(path.c_str(), X_OK) == 0;
-}
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(separator), text.size());
-    if (end > 0) parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
 }
 
 // The path of a program, "" if there is none.
@@ -125,11 +116,6 @@ std::string version_of(const std::vector<std::string>& command, const std::strin
   return version;
 }
 
-struct Complaint {
-  long line;
-  std::string text;  // from "error:" on
-};
-
 // Lines "PATH:LINE:COLUMN: error: …" about our file, and what the linker says.
 std::vector<Complaint> complaints(const std::string& output, const std::string& source_path) {
   std::vector<Complaint> found;
@@ -143,20 +129,6 @@ std::vector<Complaint> complaints(const std::string& output, const std::string& 
     found.push_back({number, line.substr(at)});
   }
   return found;
-}
-
-std::string numbered_lines(const std::string& source, long around) {
-  std::string text;
-  long number = 1;
-  for (size_t begin = 0; begin < source.size(); ++number) {
-    const size_t end = std::min(source.find('\n', begin), source.size());
-    if (number >= around - 3 && number <= around + 3) {
-      text += fmt::format("\n{} {:5} | {}", number == around ? '>' : ' ', number,
-                          source.substr(begin, end - begin));
-    }
-    begin = end + 1;
-  }
-  return text;
 }
 
 }  // namespace
@@ -207,12 +179,7 @@ void compile_file(const HostCompiler& compiler, const std::string& source_path,
                                     compiler.command[0],
                                     result.ending.empty() ? "it wrote no object" : result.ending);
   const std::vector<Complaint> all = complaints(result.output, source_path);
-  for (size_t i = 0; i < all.size() && i < 3; ++i) {
-    message += fmt::format("\nline {}: {}", all[i].line, all[i].text);
-    if (all[i].line > 0) message += numbered_lines(unit.source, all[i].line);
-  }
-  if (all.size() > 3) message += fmt::format("\nand {} more errors", all.size() - 3);
-  if (all.empty() && !result.output.empty()) message += "\n" + result.output.substr(0, 2000);
+  message += complaint_text(all, unit.source, result.output);
   // A compiler that names no line of our source has no quarrel with it: it was ended, has no room
   // to write, does not know a flag.
   const bool ours = unit.file.empty() && std::ranges::any_of(all, [](const Complaint& complaint) {

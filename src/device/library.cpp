@@ -149,7 +149,8 @@ std::string library_text(const std::set<std::string>& functions) {
 std::string vector_prelude(const std::set<std::string>& sections, int lanes) {
   std::string result;
   if (lanes != 16) result = "#define INGOT_LANES " + std::to_string(lanes) + "\n";
-  for (const char* file : {"vector_registers.inc", "vector.inc", "vector_memory.inc"}) {
+  for (const char* file :
+       {"vector_registers.inc", "lanes.inc", "vector.inc", "vector_memory.inc"}) {
     std::string_view text = embedded(file);
     bool keep = false;  // the file's head is for its reader
     for (size_t begin = 0; begin < text.size();) {

@@ -33,8 +33,8 @@ std::vector<std::string> write_sources(const std::vector<Compiled::Source>& sour
   for (const Compiled::Source& source : sources) {
     const std::string stem = folder + "/" + file_name_of(source.name);
     if (!source.text.empty()) {
-      write_whole_file(stem + ".cpp", source.text);
-      paths.push_back(stem + ".cpp");
+      paths.push_back(stem + (source.language == "cuda" ? ".cu" : ".cpp"));
+      write_whole_file(paths.back(), source.text);
     }
     write_whole_file(stem + ".json", source.resources_json + "\n");
     paths.push_back(stem + ".json");
@@ -65,9 +65,13 @@ int lower(const Arguments& arguments) {
 int emit(const Arguments& arguments) {
   const Session session = open_session(arguments);
   const std::vector<Compiled::Source> sources = plan_only(session).sources();
-  if (!sources.empty() && sources[0].text.empty()) {
-    note(fmt::format("there is no source generator for device {}: resource estimates only",
-                     arguments.device));
+  for (const Compiled::Source& source : sources) {
+    if (source.text.empty()) {
+      note(
+          fmt::format("{}: no CUDA is written yet for products and for rows kept in a buffer: "
+                      "resource estimates only",
+                      source.name));
+    }
   }
   std::vector<std::string> paths;
   if (!arguments.out.empty()) {

@@ -53,7 +53,7 @@ class Compiled {
   std::string lower_text() const;    // all kernels as loop IR
   struct Source {
     std::string name;      // kernel name
-    std::string language;  // "c++"; empty for a device that is only planned for
+    std::string language;  // "c++", "cuda"; empty where no source is written yet
     std::string text;      // compiles alone, can be edited and given back (Options::kernel_files)
     std::string kernel;    // the kernel without the library functions before it
     std::string resources_json;

@@ -167,10 +167,9 @@ std::vector<Compiled::Source> Compiled::sources() const {
       }
       Json resources = resources_json(kernel, state_->device, sizes);
       Source source{kernel.name, "", "", "", ""};
-      if (!pipeline.sources.empty()) {
-        const KernelSource& text = pipeline.sources[g][v];
+      if (const KernelSource& text = pipeline.sources[g][v]; !text.text.empty()) {
         resources["scratch_bytes"] = text.scratch_bytes.text();
-        source.language = "c++";
+        source.language = is_cuda(text) ? "cuda" : "c++";
         source.text = standalone_text(text);
         source.kernel = text.text;
       }

@@ -61,12 +61,19 @@ void lower_groups(const Graph& graph, Pipeline& pipeline) {
   }
 }
 
-std::map<std::string, KernelPlace> emit_kernels(Pipeline& pipeline) {
+std::map<std::string, KernelPlace> emit_kernels(Pipeline& pipeline, const DeviceModel& device) {
   std::map<std::string, KernelPlace> places;
   for (size_t g = 0; g < pipeline.loops.size(); ++g) {
     std::vector<KernelSource>& sources = pipeline.sources.emplace_back();
     for (size_t v = 0; v < pipeline.loops[g].size(); ++v) {
-      sources.push_back(emit_cpp(pipeline.loops[g][v]));
+      const loop::Kernel& kernel = pipeline.loops[g][v];
+      if (!device.gpu) {
+        sources.push_back(emit_cpp(kernel));
+      } else if (fits_cuda(kernel)) {
+        sources.push_back(emit_cuda(kernel));
+      } else {
+        sources.emplace_back().name = kernel.name;
+      }
       const bool added = places.try_emplace(sources[v].name, KernelPlace{g, v}).second;
       INGOT_CHECK(added, "two kernels are named {}", sources[v].name);
     }
@@ -161,9 +168,9 @@ struct KernelCompiler {
 
 // What the sizes that are known need is compiled now, and every edited kernel, whose faults the
 // user wants to see; the rest when a run first needs it.
-void compile_kernels(const Graph& graph, Pipeline& pipeline, const Bindings& sizes,
-                     const PipelineOptions& options) {
-  const std::map<std::string, KernelPlace> places = emit_kernels(pipeline);
+void compile_kernels(const Graph& graph, Pipeline& pipeline, const DeviceModel& device,
+                     const Bindings& sizes, const PipelineOptions& options) {
+  const std::map<std::string, KernelPlace> places = emit_kernels(pipeline, device);
   require_known_kernels(options.kernel_files, places);
   if (options.plan_only) {
     return;
@@ -197,7 +204,7 @@ Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const Pla
   if (options.plan_only && options.kernel_files.empty()) return pipeline;
   lower_groups(graph, pipeline);
   if (!device.gpu) {
-    compile_kernels(graph, pipeline, planning.sizes, options);
+    compile_kernels(graph, pipeline, device, planning.sizes, options);
   } else if (!options.kernel_files.empty()) {
     throw Error(ErrorKind::input,
                 fmt::format("device {} is a model here: no kernel of it is compiled,"
@@ -211,13 +218,13 @@ Pipeline lower_pipeline(const Graph& graph, const DeviceModel& device, const Pip
   Pipeline pipeline;
   pipeline.plan = planned.plan;
   lower_groups(graph, pipeline);
-  if (!device.gpu) emit_kernels(pipeline);
+  emit_kernels(pipeline, device);
   return pipeline;
 }
 
 std::string standalone_text(const KernelSource& kernel) {
   const KernelSource* const list[] = {&kernel};
-  return translation_unit(list);
+  return is_cuda(kernel) ? cuda_unit(list) : translation_unit(list);
 }
 
 }  // namespace ingot

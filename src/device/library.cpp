@@ -146,11 +146,12 @@ std::string library_text(const std::set<std::string>& functions) {
   return text;
 }
 
-std::string vector_prelude(const std::set<std::string>& sections, int lanes) {
+namespace {
+
+std::string prelude(std::initializer_list<const char*> files,
+                    const std::set<std::string>& sections) {
   std::string result;
-  if (lanes != 16) result = "#define INGOT_LANES " + std::to_string(lanes) + "\n";
-  for (const char* file :
-       {"vector_registers.inc", "lanes.inc", "vector.inc", "vector_memory.inc"}) {
+  for (const char* file : files) {
     std::string_view text = embedded(file);
     bool keep = false;  // the file's head is for its reader
     for (size_t begin = 0; begin < text.size();) {
@@ -166,6 +167,20 @@ std::string vector_prelude(const std::set<std::string>& sections, int lanes) {
     }
   }
   return result;
+}
+
+}  // namespace
+
+std::string vector_prelude(const std::set<std::string>& sections, int lanes) {
+  std::string result;
+  if (lanes != 16) result = "#define INGOT_LANES " + std::to_string(lanes) + "\n";
+  return result + prelude({"vector_registers.inc", "lanes.inc", "vector.inc", "vector_memory.inc"},
+                          sections);
+}
+
+std::string cuda_prelude(const std::set<std::string>& sections, int lanes) {
+  return "#define INGOT_LANES " + std::to_string(lanes) + "\n" +
+         prelude({"cuda_registers.inc", "lanes.inc", "cuda_memory.inc"}, sections);
 }
 
 std::set<std::string> sections_used(std::string_view text) {

@@ -22,6 +22,10 @@ std::string library_text(const std::set<std::string>& functions);
 // statement (worth it in long chains of arithmetic); loads, stores and lanes_sum() grow with them.
 std::string vector_prelude(const std::set<std::string>& sections, int lanes = 16);
 
+// The same vocabulary for one thread of CUDA, whose F32 and its kin hold `lanes` elements; a warp
+// shares what is folded. Without a header, for NVRTC with --fmad=false.
+std::string cuda_prelude(const std::set<std::string>& sections, int lanes);
+
 // The sections that a kernel text needs, found by the names it uses.
 std::set<std::string> sections_used(std::string_view text);
 

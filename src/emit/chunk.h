@@ -9,9 +9,17 @@
 
 namespace ingot {
 
-// Lanes of a vector: as many as a reduction has, so that a chunk of a vector loop is one vector and
-// a lane accumulator is one variable.
+// Lanes of a vector on a CPU: as many as a reduction has, so that a chunk of a vector loop is one
+// vector and a lane accumulator is one variable.
 inline constexpr int vector_lanes = 64;
+
+// How the iterations of a phase and the chunks of a vector loop are spread.
+struct Target {
+  bool cuda = false;
+  int lanes = vector_lanes;  // elements of a chunk; in CUDA those of one thread
+  int team = 1;              // threads that share an iteration of a phase and its chunks
+  int block = 1;             // threads of a block
+};
 
 // A value or accumulator of the IR in the emitted text.
 struct Value {

@@ -68,15 +68,37 @@ struct Uses {
   void note(const std::shared_ptr<Loop>& loop) { sym(loop->extent); }
 };
 
+constexpr int warp = 32, cuda_block = 256, widest_access = 16;  // threads, threads, bytes
+
+// Reductions: a warp for an iteration, whose threads have two of the 64 lanes each. Without any: a
+// block for an iteration, and as many elements a thread as its narrowest access has in 16 bytes.
+Target cuda_target(const Kernel& kernel) {
+  bool reduces = false;
+  auto note = [&](const Stmt& stmt) { reduces |= std::holds_alternative<Accumulator>(stmt); };
+  for (const Phase& phase : kernel.phases) walk(phase.body, note);
+  if (reduces) return {true, 2, warp, cuda_block};
+  int64_t narrowest = 8;
+  for (const Param& param : kernel.params) {
+    narrowest = std::min(narrowest, byte_size(param.dtype));
+  }
+  const auto lanes = static_cast<int>(std::clamp<int64_t>(widest_access / narrowest, 2, 8));
+  return {true, lanes, cuda_block, cuda_block};
+}
+
 }  // namespace
 
-Emitter::Emitter(const Kernel& kernel) : kernel_(kernel), names_(reserved_names()) {
+Emitter::Emitter(const Kernel& kernel, const Target& target)
+    : kernel_(kernel),
+      target_(target),
+      report_(target.cuda ? "report" : "call->report"),
+      names_(reserved_names()) {
   for (const Param& param : kernel.params) buffer_dtypes_[param.name] = param.dtype;
   for (const Scratch& scratch : kernel.scratch) buffer_dtypes_[scratch.name] = scratch.dtype;
 }
 
 KernelSource Emitter::source() {
   source_.name = kernel_.name;
+  source_.lanes = target_.lanes;
   source_.sizes = kernel_.sizes;
   source_.reports = kernel_.reports;
   source_.scratch_bytes = scratch_offset(kernel_.scratch.size());
@@ -127,6 +149,7 @@ Sym Emitter::scratch_offset(size_t number) const {
 void Emitter::declare_buffers(const Phase& phase) {
   Uses uses;
   walk(phase.body, uses);
+  if (target_.team < target_.block) uses.sym(phase.extent);
   in_subscripts_ = uses.variables;
   uses_ = std::move(uses.values);
   written_ = uses.written;
@@ -139,12 +162,14 @@ void Emitter::declare_buffers(const Phase& phase) {
     std::string type = fmt::format("{}{}*", uses.written.contains(param.name) ? "" : "const ",
                                    storage_type(param.dtype));
     buffers_[param.name] = names_.unique(param.name);
+    if (target_.cuda) continue;
     line(fmt::format("{} {} = ({})call->buffers[{}];", type, buffers_[param.name], type, i));
   }
   for (size_t i = 0; i < kernel_.sizes.size(); i++) {
     const std::string& size = kernel_.sizes[i];
     if (!uses.variables.contains(size)) continue;
     variables_[size] = names_.unique(size);
+    if (target_.cuda) continue;
     line(fmt::format("const long {} = call->sizes[{}];", variables_[size], i));
   }
   for (size_t i = 0; i < kernel_.scratch.size(); i++) {
@@ -163,7 +188,8 @@ std::string Emitter::phase_text(size_t number) {
   const Phase& phase = kernel_.phases[number];
   std::string symbol = fmt::format("{}_p{}", kernel_.name, number);
   names_.give(symbol);
-  source_.phases.push_back({symbol, phase.extent, phase.grain});
+  source_.phases.push_back(
+      {symbol, phase.extent, phase.grain, target_.team, target_.cuda ? target_.block : 0});
   buffers_.clear();
   variables_.clear();
   values_.clear();
@@ -172,18 +198,65 @@ std::string Emitter::phase_text(size_t number) {
   streams_ = false;
   phase_var_ = phase.var;
   names_.open();
-  open(fmt::format("extern \"C\" void {}(const KernelCall* call) {{", symbol));
+  out_.open("");
   declare_buffers(phase);
   ranges_.emplace(phase.var, phase.extent);
+  open_iterations(phase);
+  statements(phase.body);
+  close_iterations();
+  out_.close();
+  names_.close();
+  std::string head = target_.cuda
+                         ? cuda_signature(symbol)
+                         : fmt::format("extern \"C\" void {}(const KernelCall* call) {{\n", symbol);
+  return head + out_.take().substr(1);
+}
+
+// Every parameter and size of the kernel, so that all its phases are launched alike.
+std::string Emitter::cuda_signature(const std::string& symbol) const {
+  std::vector<std::string> params;
+  for (const Param& param : kernel_.params) {
+    auto name = buffers_.find(param.name);
+    params.push_back(
+        fmt::format("{}{}* __restrict__{}", written_.contains(param.name) ? "" : "const ",
+                    storage_type(param.dtype), name == buffers_.end() ? "" : " " + name->second));
+  }
+  for (const std::string& size : kernel_.sizes) {
+    auto name = variables_.find(size);
+    params.push_back(name == variables_.end() ? "long" : "long " + name->second);
+  }
+  params.emplace_back("int* report");
+  std::string head =
+      fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", target_.block, symbol);
+  std::string joined = join(params, ", ") + ") {\n";
+  return head.size() + joined.size() <= line_width
+             ? head + joined
+             : head + "\n    " + join(params, ",\n    ") + ") {\n";
+}
+
+// The iterations of a phase that this call, or this team of threads, runs.
+void Emitter::open_iterations(const Phase& phase) {
   std::string var = names_.unique(phase.var);
   variables_[phase.var] = var;
-  open(fmt::format("for (long {0} = call->begin; {0} < call->end; {0}++) {{", var));
-  statements(phase.body);
+  if (!target_.cuda) {
+    open(fmt::format("for (long {0} = call->begin; {0} < call->end; {0}++) {{", var));
+    return;
+  }
+  if (target_.team == target_.block) {
+    line(fmt::format("const long {} = blockIdx.x;", var));
+    line("const int thread = threadIdx.x;");
+    return;
+  }
+  line(fmt::format("const long {} = (blockIdx.x * {}L + threadIdx.x) / {};", var, target_.block,
+                   target_.team));
+  line(fmt::format("const int thread = threadIdx.x % {};", target_.team));
+  line(fmt::format("if ({} >= {}) return;", var, subscript(phase.extent)));
+}
+
+void Emitter::close_iterations() {
+  if (target_.cuda) return;
   close();
   if (streams_) line("stream_fence();");
-  close();
-  names_.close();
-  return out_.take();
 }
 
 const Value& Emitter::value(const std::string& name) const {
@@ -216,6 +289,17 @@ void Emitter::call_line(const std::string& function, const std::vector<std::stri
   }
 }
 
-KernelSource emit_cpp(const Kernel& kernel) { return Emitter(kernel).source(); }
+KernelSource emit_cpp(const Kernel& kernel) { return Emitter(kernel, Target{}).source(); }
+
+bool fits_cuda(const Kernel& kernel) {
+  bool has_product = false;
+  auto note = [&](const Stmt& stmt) { has_product |= std::holds_alternative<Product>(stmt); };
+  for (const Phase& phase : kernel.phases) walk(phase.body, note);
+  return !has_product && kernel.scratch.empty();
+}
+
+KernelSource emit_cuda(const Kernel& kernel) {
+  return Emitter(kernel, cuda_target(kernel)).source();
+}
 
 }  // namespace ingot

@@ -18,12 +18,15 @@ inline constexpr size_t line_width = 100;
 
 class Emitter {
  public:
-  explicit Emitter(const loop::Kernel& kernel);
+  Emitter(const loop::Kernel& kernel, const Target& target);
   KernelSource source();
 
  private:
   // cpp_emitter.cpp
   std::string phase_text(size_t number);
+  std::string cuda_signature(const std::string& symbol) const;
+  void open_iterations(const loop::Phase& phase);
+  void close_iterations();
   std::string header_text() const;
   void declare_buffers(const loop::Phase& phase);
   Sym scratch_offset(size_t number) const;
@@ -95,6 +98,7 @@ class Emitter {
                           const std::function<std::string(const Sym&)>& text) const;
   bool aligned(const Sym& index) const;
 
+  std::string_view whole_word(const Sym& index) const;
   std::string live_argument() const;  // ", live" where a chunk may not be full
   std::string pointer(const std::string& buffer, const Sym& index) const;
   const Value& value(const std::string& name) const;
@@ -104,6 +108,8 @@ class Emitter {
   void line(const std::string& text);
 
   const loop::Kernel& kernel_;
+  const Target target_;
+  const std::string_view report_;  // where a failed check leaves its number
   KernelSource source_;
   std::map<std::string, DType> buffer_dtypes_;
 

@@ -28,6 +28,9 @@ struct PhaseSource {
   std::string symbol;
   Sym extent;
   int64_t grain;
+  // CUDA: threads that share an iteration, and threads of a block. The kernel's parameters are the
+  // buffers in the order of params, the sizes in the order of sizes, and the report.
+  int team = 1, block = 0;
 };
 
 struct ParamSource {
@@ -49,7 +52,12 @@ struct KernelSource {
   Sym scratch_bytes;
   std::vector<PhaseSource> phases;
   std::vector<std::string> reports;
+  int lanes = 0;                 // elements of a chunk
   bool needs_alignment = false;  // streaming stores: written buffers must be 64-byte aligned
 };
+
+inline bool is_cuda(const KernelSource& kernel) {
+  return !kernel.phases.empty() && kernel.phases[0].block > 0;
+}
 
 }  // namespace ingot

@@ -59,7 +59,7 @@ void Emitter::define_subscript(Value& value) {
   std::string wide = value.lanes == Lanes::i64 ? value.name : fmt::format("to_i64({})", value.name);
   if (value.varying) {
     value.subscript = value.name + "_index[l]";
-    line(fmt::format("alignas(64) long {}_index[{}];", value.name, vector_lanes));
+    line(fmt::format("alignas(64) long {}_index[{}];", value.name, target_.lanes));
     line(fmt::format("store_i64({}_index, {});", value.name, wide));
   } else {
     value.subscript = value.name + "_index";
@@ -191,12 +191,12 @@ void Emitter::emit(const Load& load) {
   bool varying = chunk_ && is_varying(Stmt(load));
   // Guards that differ by lane are reported where they are tested.
   if (load.report >= 0 && !differs_by_lane(load.guards)) {
-    line(fmt::format("if (!({})) *call->report = {};", condition(load.guards), load.report + 1));
+    line(fmt::format("if (!({})) *{} = {};", condition(load.guards), report_, load.report + 1));
   }
   if (!varying && in_subscripts_.contains(load.name) && !is_float(load.dtype)) {
     return emit_subscript_load(load);
   }
-  if (varying && chunk_->prefetch_bytes > 0 && load.guards.empty()) prefetch(load);
+  if (varying && chunk_->prefetch_bytes > 0 && load.guards.empty() && !target_.cuda) prefetch(load);
   define(load.name, load.dtype, lanes_of(load.dtype), varying, [&](const std::string& name) {
     return by_lane(load) ? lane_load(load, name) : load_text(load);
   });
@@ -237,7 +237,7 @@ bool Emitter::advances(const Sym& index, std::string_view variable) {
 void Emitter::prefetch(const Load& load) {
   // What the iterations of the phase read again and again stays in a cache by itself.
   if (!advances(load.index, phase_var_) || access(load.index).kind != Access::contiguous) return;
-  int64_t lines = std::max<int64_t>(vector_lanes * byte_size(load.dtype) / 64, 1);
+  int64_t lines = std::max<int64_t>(target_.lanes * byte_size(load.dtype) / 64, 1);
   line(fmt::format("prefetch_lines<{}>((const char*)({}) + {});", lines,
                    pointer(load.buffer, access(load.index).index), chunk_->prefetch_bytes));
 }
@@ -255,8 +255,8 @@ std::string Emitter::load_text(const Load& load) const {
     bool plain = load.dtype == compute_dtype(load.dtype) && load.dtype != DType::boolean;
     return fmt::format("{}_{}({})", plain ? "splat" : "broadcast", name, element);
   }
-  std::string text =
-      fmt::format("load_{}({}{})", name, pointer(load.buffer, at.index), live_argument());
+  std::string text = fmt::format("load_{}{}({}{})", whole_word(at.index), name,
+                                 pointer(load.buffer, at.index), live_argument());
   if (holds.empty()) return text;
   return fmt::format("{} ? {} : {}", holds, text,
                      operand_text(Operand(load.otherwise), load.dtype, true));
@@ -291,7 +291,7 @@ std::string Emitter::lane_load(const Load& load, const std::string& name) {
     body.push_back(fmt::format("return {};", element));
   } else if (load.report >= 0) {
     body.push_back(fmt::format("if ({}) return {};", lane_condition(load.guards), element));
-    body.push_back(fmt::format("*call->report = {};", load.report + 1));
+    body.push_back(fmt::format("*{} = {};", report_, load.report + 1));
     body.push_back(fmt::format("return {};", otherwise));
   } else {
     body.push_back(
@@ -311,7 +311,7 @@ void Emitter::emit(const IndexValue& index) {
   bool varying = chunk_ && is_varying(Stmt(index));
   Lanes lanes = lanes_of(index.dtype);
   if (index.report >= 0 && !differs_by_lane(index.guards)) {
-    line(fmt::format("if (!({})) *call->report = {};", condition(index.guards), index.report + 1));
+    line(fmt::format("if (!({})) *{} = {};", condition(index.guards), report_, index.report + 1));
   }
   define(index.name, index.dtype, lanes, varying, [&](const std::string& name) {
     return index.dtype == DType::boolean ? within_text(index, name) : index_text(index, name);
@@ -327,7 +327,7 @@ std::string Emitter::within_text(const IndexValue& index, const std::string& nam
     std::vector<std::string> body{fmt::format("return {};", holds)};
     if (index.report >= 0) {
       body = {fmt::format("if ({}) return true;", holds),
-              fmt::format("*call->report = {};", index.report + 1), "return false;"};
+              fmt::format("*{} = {};", report_, index.report + 1), "return false;"};
     }
     lane_function(name, "bool", body);
     return gather_text(DType::boolean, name);
@@ -406,8 +406,9 @@ void Emitter::emit(const Finish& finish) {
     if (!acc.lane_accumulator) return rounded(acc.name, finish.dtype);
     if (acc.lanes == Lanes::m32) {
       bool any = acc.reduction == Op::any;
-      return fmt::format("broadcast_bool({})", any ? fmt::format("any({})", acc.name)
-                                                   : fmt::format("!any(not_({}))", acc.name));
+      std::string found = fmt::format("{}({})", target_.cuda ? "lanes_any" : "any",
+                                      any ? acc.name : fmt::format("not_({})", acc.name));
+      return fmt::format("broadcast_bool({}{})", any ? "" : "!", found);
     }
     std::string scalar = fmt::format("lanes_{}({})", op_name(acc.reduction), acc.name);
     return rounded(splat_text(scalar, acc.lanes), finish.dtype);
@@ -427,9 +428,13 @@ void Emitter::emit(const Store& store) {
     return line(fmt::format("scatter_{}({}_at, {}{});", name, function, text, live_argument()));
   }
   std::string place = pointer(store.buffer, at.index);
-  if (!chunk_) return line(fmt::format("store_{}({}, {}, 1);", name, place, text));
-  const std::string stored = fmt::format("store_{}({}, {}{});", name, place, text, live_argument());
-  if (store.mode != StoreMode::streaming || !can_stream(dtype)) return line(stored);
+  if (!chunk_) {
+    return line(fmt::format("{}store_{}({}, {}, 1);", target_.cuda ? "if (thread == 0) " : "", name,
+                            place, text));
+  }
+  const std::string stored = fmt::format("store_{}{}({}, {}{});", whole_word(at.index), name, place,
+                                         text, live_argument());
+  if (store.mode != StoreMode::streaming || !can_stream(dtype) || target_.cuda) return line(stored);
   streams_ = true;
   // Rows of unknown length: some may start off a line, or end in a chunk.
   std::vector<std::string> conditions;
@@ -474,6 +479,11 @@ void Emitter::emit(const std::shared_ptr<Loop>& loop) {
   statements(loop->body);
   close();
   names_.close();
+}
+
+// "whole_" where all lanes are there and a CUDA thread can take them in accesses of 16 bytes.
+std::string_view Emitter::whole_word(const Sym& index) const {
+  return target_.cuda && chunk_ && chunk_->live.empty() && aligned(index) ? "whole_" : "";
 }
 
 std::string Emitter::live_argument() const {

@@ -90,6 +90,96 @@ INLINE void scatter_{1}(At at, {0} v, Live live = all_lanes) {{
                      vector_type(lanes_of(dtype)), dtype_name(dtype), storage_type(dtype));
 }
 
+// ---- the same for CUDA
+constexpr std::string_view cuda_small_text = R"(
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+INLINE long min(long a, long b) { return a < b ? a : b; }
+INLINE long divisor(long size) { return size < 1 ? 1 : size; }
+INLINE I32 lane_numbers() {
+  Pack<int> pack;
+#pragma unroll
+  for (int l = 0; l < INGOT_LANES; l++) pack.v[l] = l;
+  return lanes_i32(pack);
+}
+INLINE int lane_limit(long n) { return n < 0 ? 0 : n > INGOT_LANES ? INGOT_LANES : (int)n; }
+INLINE M32 lanes_between(long first, long end) {  // first <= lane < end
+  return (lane_numbers() >= lane_limit(first)) & (lane_numbers() < lane_limit(end));
+}
+INLINE bool lanes_any(M32 m) { return __any_sync(~0u, any(m)); }
+)";
+
+constexpr Routine cuda_routines[] = {
+    routines[0],
+    routines[1],
+    routines[2],
+    {"broadcast_f16",
+     "INLINE F32 broadcast_f16(unsigned short h) { return splat_f32(widen_f16(h)); }\n"},
+    routines[4],
+    routines[5],
+};
+
+// One word, as a functional cast needs it.
+std::string storage_word(DType dtype) {
+  const std::string_view type = storage_type(dtype);
+  return type.starts_with("unsigned ") ? fmt::format("u{}", type.substr(9)) : std::string(type);
+}
+
+std::string cuda_gather_text(DType dtype) {
+  return fmt::format(R"(template <class At>
+INLINE {0} gather_{1}(At at, Live live = all_lanes) {{
+  Pack<{2}> pack;
+#pragma unroll
+  for (int l = 0; l < INGOT_LANES; l++) pack.v[l] = live >> l & 1 ? at(l) : {2}();
+  return lanes_{1}(pack);
+}}
+)",
+                     vector_type(lanes_of(dtype)), dtype_name(dtype), storage_word(dtype));
+}
+
+std::string cuda_scatter_text(DType dtype) {
+  return fmt::format(R"(template <class At>
+INLINE void scatter_{1}(At at, {0} v, Live live = all_lanes) {{
+  Pack<{2}> pack = pack_{1}(v);
+#pragma unroll
+  for (int l = 0; l < INGOT_LANES; l++) {{
+    if (live >> l & 1) *at(l) = pack.v[l];
+  }}
+}}
+)",
+                     vector_type(lanes_of(dtype)), dtype_name(dtype), storage_word(dtype));
+}
+
+// What the kernels of a unit need, each part once.
+struct Parts {
+  std::set<std::string> sections, functions, words;
+  std::string routines, kernels;
+
+  explicit Parts(std::span<const KernelSource* const> sources) {
+    std::set<std::string_view> known;
+    for (const KernelSource* source : sources) {
+      if (!known.insert(source->text).second) continue;
+      kernels += fmt::format("\n{}", source->text);
+      sections.insert(source->sections.begin(), source->sections.end());
+      functions.insert(source->functions.begin(), source->functions.end());
+      for (std::string& word : words_of(source->text)) words.insert(std::move(word));
+    }
+  }
+  template <class Gather, class Scatter>
+  void add_routines(std::string common, std::span<const Routine> named, const Gather& gather,
+                    const Scatter& scatter) {
+    routines = std::move(common);
+    for (const Routine& routine : named) {
+      if (words.contains(std::string(routine.name))) routines += routine.text;
+    }
+    for (DType dtype : all_dtypes) {
+      if (words.contains(fmt::format("gather_{}", dtype_name(dtype)))) routines += gather(dtype);
+      if (words.contains(fmt::format("scatter_{}", dtype_name(dtype)))) routines += scatter(dtype);
+    }
+    sections.merge(device::sections_used(routines));
+  }
+};
+
 }  // namespace
 
 std::string vocabulary_text() {
@@ -101,34 +191,25 @@ std::string vocabulary_text() {
 }
 
 std::string translation_unit(std::span<const KernelSource* const> kernels) {
-  std::set<std::string> sections, functions, words;
-  std::vector<std::string_view> texts;
-  std::set<std::string_view> known;
-  for (const KernelSource* kernel : kernels) {
-    if (!known.insert(kernel->text).second) continue;
-    texts.push_back(kernel->text);
-    sections.insert(kernel->sections.begin(), kernel->sections.end());
-    functions.insert(kernel->functions.begin(), kernel->functions.end());
-    for (std::string& word : words_of(kernel->text)) words.insert(std::move(word));
-  }
   std::vector<std::string> numbers;
   for (int lane = 0; lane < vector_lanes; lane++) numbers.push_back(std::to_string(lane));
-  std::string helpers =
-      fmt::format("TABLE int lane_table[] = {{{}}};{}", join(numbers, ", "), small_text);
-  for (const Routine& routine : routines) {
-    if (words.contains(std::string(routine.name))) helpers += routine.text;
-  }
-  for (DType dtype : all_dtypes) {
-    if (words.contains(fmt::format("gather_{}", dtype_name(dtype)))) helpers += gather_text(dtype);
-    if (words.contains(fmt::format("scatter_{}", dtype_name(dtype))))
-      helpers += scatter_text(dtype);
-  }
-  sections.merge(device::sections_used(helpers));
-  std::string unit =
-      fmt::format("{}\n{}\n{}\n{}", call_text, device::vector_prelude(sections, vector_lanes),
-                  device::library_text(functions), helpers);
-  for (std::string_view text : texts) unit += fmt::format("\n{}", text);
-  return unit;
+  Parts parts(kernels);
+  parts.add_routines(
+      fmt::format("TABLE int lane_table[] = {{{}}};{}", join(numbers, ", "), small_text), routines,
+      gather_text, scatter_text);
+  return fmt::format("{}\n{}\n{}\n{}{}", call_text,
+                     device::vector_prelude(parts.sections, vector_lanes),
+                     device::library_text(parts.functions), parts.routines, parts.kernels);
+}
+
+std::string cuda_unit(std::span<const KernelSource* const> kernels) {
+  INGOT_CHECK(!kernels.empty(), "a CUDA unit without kernels");
+  Parts parts(kernels);
+  parts.add_routines(std::string(cuda_small_text), cuda_routines, cuda_gather_text,
+                     cuda_scatter_text);
+  return fmt::format("namespace ingot {{\n{}\n{}\n{}{}}}  // namespace ingot\n",
+                     device::cuda_prelude(parts.sections, kernels[0]->lanes),
+                     device::library_text(parts.functions), parts.routines, parts.kernels);
 }
 
 }  // namespace ingot

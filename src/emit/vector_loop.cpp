@@ -122,13 +122,16 @@ void Emitter::vector_loop(const Loop& loop) {
   chunk_.reset();
   names_.open();
   chunk.var = names_.unique(loop.var);
-  const bool whole = multiple_of(loop.extent, vector_lanes);
-  if (!whole && constant && *constant < vector_lanes) {
+  const bool whole = multiple_of(loop.extent, target_.lanes);
+  if (target_.cuda) {
+    open(fmt::format("for (long {0} = {1} * thread; {0} < {2}; {0} += {3}) {{", chunk.var,
+                     target_.lanes, extent, target_.lanes * target_.team));
+  } else if (!whole && constant && *constant < target_.lanes) {
     open("{");
     line(fmt::format("const long {} = 0;", chunk.var));
   } else {
     open(fmt::format("for (long {0} = 0; {0} < {1}; {0} += {2}) {{", chunk.var, extent,
-                     vector_lanes));
+                     target_.lanes));
   }
   if (!whole) {
     chunk.live = names_.unique("live");
@@ -265,7 +268,7 @@ std::string Emitter::all_lanes_condition(const std::vector<Guard>& guards) const
     }
     std::string lo = subscript(access(guard.lo).index), hi = subscript(access(guard.hi).index);
     std::string first = subscript(value.index);
-    std::string end = chunk_->live.empty() ? subscript(value.index + Sym(vector_lanes))
+    std::string end = chunk_->live.empty() ? subscript(value.index + Sym(target_.lanes))
                                            : fmt::format("{} + count({})", first, chunk_->live);
     if (!guard.lo.is(0) || !provably_nonnegative(value.index, ranges_)) {
       parts.push_back(fmt::format("{} <= {}", lo, first));
@@ -292,9 +295,9 @@ Access Emitter::access(const Sym& index) const {
     return Access{stride->is(0) ? Access::uniform : Access::contiguous, first};
   };
   if (std::optional<Access> found = classify(lane_index(index))) return *found;
-  Sym at = Sym(vector_lanes) * Sym::var(std::string(chunk_var)) + Sym::var(std::string(lane_var));
+  Sym at = Sym(target_.lanes) * Sym::var(std::string(chunk_var)) + Sym::var(std::string(lane_var));
   Ranges ranges = uses_values(index) ? Ranges{} : ranges_;
-  ranges.insert_or_assign(std::string(lane_var), Sym(vector_lanes));
+  ranges.insert_or_assign(std::string(lane_var), Sym(target_.lanes));
   ranges.insert_or_assign(std::string(chunk_var), ranges_.find(chunk_->ir_var)->second);
   if (std::optional<Access> found = classify(index.substitute({{chunk_->ir_var, at}}, ranges))) {
     return *found;
@@ -305,7 +308,7 @@ Access Emitter::access(const Sym& index) const {
 std::string Emitter::subscript(const Sym& sym) const {
   return subscript_text(sym, [&](const std::string& name) -> std::string {
     if (name == lane_var) return "l";
-    if (chunk_ && name == chunk_var) return fmt::format("{} / {}", chunk_->var, vector_lanes);
+    if (chunk_ && name == chunk_var) return fmt::format("{} / {}", chunk_->var, target_.lanes);
     if (chunk_ && name == chunk_->ir_var) return chunk_->var;
     if (auto variable = variables_.find(name); variable != variables_.end())
       return variable->second;
@@ -339,10 +342,11 @@ std::string Emitter::guards_text(const std::vector<Guard>& guards,
   return parts.empty() ? "true" : join(parts, " && ");
 }
 
-// Whether the place of every chunk is a multiple of 16 elements, for aligned stores.
+// Whether the place of every chunk is a multiple of 16 elements, for aligned stores; in CUDA of the
+// chunk's own length.
 bool Emitter::aligned(const Sym& index) const {
-  Sym at = Sym(vector_lanes) * Sym::var(std::string(chunk_var));
-  return multiple_of(index.substitute({{chunk_->ir_var, at}}), 16);
+  Sym at = Sym(target_.lanes) * Sym::var(std::string(chunk_var));
+  return multiple_of(index.substitute({{chunk_->ir_var, at}}), target_.cuda ? target_.lanes : 16);
 }
 
 }  // namespace ingot

@@ -1,0 +1,118 @@
+// The text of CUDA kernels. That it compiles is tested in tests/jit, that it computes the same bits
+// on a GPU in tests/gpu.
+#include <gtest/gtest.h>
+
+#include "emit/emit.h"
+
+namespace ingot {
+namespace {
+
+KernelSource cuda(const std::string& text) {
+  const loop::Kernel kernel = loop::parse_kernel(text, "<test>");
+  loop::verify(kernel, "test");
+  return emit_cuda(kernel);
+}
+
+bool has(const KernelSource& source, std::string_view line) {
+  return source.text.find(line) != std::string::npos;
+}
+
+TEST(Cuda, ElementwiseABlockARowSixteenBytesAThread) {
+  const KernelSource source = cuda(R"(
+    kernel bias(x: bf16[B*8192] in, b: bf16[8192] in, y: bf16[B*8192] out) sizes(B) {
+      phase p in parallel(B) grain 1 {
+        for j in vector(8192) prefetch 2048 {
+          x0: bf16 = load x[8192*p + j]
+          b0: bf16 = load b[j]
+          t: bf16 = add(x0, b0)
+          stream y[8192*p + j] = t
+        }
+      }
+    })");
+  EXPECT_EQ(source.lanes, 8);
+  ASSERT_EQ(source.phases.size(), 1u);
+  EXPECT_EQ(source.phases[0].team, 256);
+  EXPECT_EQ(source.phases[0].block, 256);
+  EXPECT_TRUE(has(source, "__global__ void __launch_bounds__(256) bias_p0("));
+  EXPECT_TRUE(has(source, "for (long j = 8 * thread; j < 8192; j += 2048) {"));
+  EXPECT_TRUE(has(source, "load_whole_bf16(x + 8192 * p + j)"));
+  EXPECT_TRUE(has(source, "store_whole_bf16(y + 8192 * p + j, "));
+  EXPECT_FALSE(has(source, "prefetch"));
+}
+
+TEST(Cuda, RowsOfAnyLengthHaveLiveLanes) {
+  const KernelSource source = cuda(R"(
+    kernel copy(x: f32[B*N] in, y: f32[B*N] out) sizes(B, N) {
+      phase p in parallel(B) grain 1 {
+        for j in vector(N) {
+          x0: f32 = load x[N*p + j]
+          store y[N*p + j] = x0
+        }
+      }
+    })");
+  EXPECT_EQ(source.lanes, 4);
+  EXPECT_TRUE(has(source, "const Live live = first_lanes(N - j);"));
+  EXPECT_TRUE(has(source, "live)"));
+  EXPECT_FALSE(has(source, "whole"));
+}
+
+TEST(Cuda, AReductionIsAWarpsWithTheLanesOfTheCpu) {
+  const KernelSource source = cuda(R"(
+    kernel total(x: f32[B*4096] in, s: f32[B] out) sizes(B) {
+      phase p in parallel(B) grain 1 {
+        acc a: f32 = sum lanes 64
+        for j in vector(4096) {
+          x0: f32 = load x[4096*p + j]
+          a sum= x0
+        }
+        r: f32 = finish a
+        store s[p] = r
+      }
+    })");
+  EXPECT_EQ(source.lanes, 2);
+  EXPECT_EQ(source.phases[0].team, 32);
+  EXPECT_TRUE(has(source, "const long p = (blockIdx.x * 256L + threadIdx.x) / 32;"));
+  EXPECT_TRUE(has(source, "if (p >= B) return;"));
+  EXPECT_TRUE(has(source, "for (long j = 2 * thread; j < 4096; j += 64) {"));
+  EXPECT_TRUE(has(source, "if (thread == 0) store_f32(s + p, "));
+}
+
+TEST(Cuda, WhatIsNotWrittenYetIsKnown) {
+  const loop::Kernel kernel = loop::parse_kernel(R"(
+    kernel row(x: f32[64] in, y: f32[64] out) sizes() {
+      scratch t: f32[64]
+      phase p in parallel(1) grain 1 {
+        for j in vector(64) {
+          x0: f32 = load x[j]
+          store t[j] = x0
+        }
+        for j in vector(64) {
+          t0: f32 = load t[j]
+          store y[j] = t0
+        }
+      }
+    })",
+                                                 "<test>");
+  EXPECT_FALSE(fits_cuda(kernel));
+}
+
+TEST(Cuda, AUnitIncludesNothing) {
+  const KernelSource source = cuda(R"(
+    kernel f(x: f32[64] in, y: f32[64] out) sizes() {
+      phase p in parallel(1) grain 1 {
+        for j in vector(64) {
+          x0: f32 = load x[j]
+          t: f32 = gelu(x0)
+          store y[j] = t
+        }
+      }
+    })");
+  const KernelSource* const list[] = {&source};
+  const std::string unit = cuda_unit(list);
+  EXPECT_EQ(unit.find("#include"), std::string::npos);
+  EXPECT_NE(unit.find("INLINE F32 gelu(F32 x)"), std::string::npos);
+  EXPECT_EQ(unit.find("INLINE F32 tanh(F32 x)"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ingot

@@ -7,7 +7,8 @@
 
 namespace ingot {
 
-void SeparateBytes::add(const Unit& unit, std::map<NodeId, Sym> bytes_read, Sym bytes_written) {
+void SeparateBytes::add(const FusionUnit& unit, std::map<NodeId, Sym> bytes_read,
+                        Sym bytes_written) {
   bool counted = !unit.copy;
   read.push_back(counted ? std::move(bytes_read) : std::map<NodeId, Sym>{});
   written.push_back(counted ? std::move(bytes_written) : Sym(0));
@@ -17,7 +18,7 @@ void SeparateBytes::add(const Unit& unit, std::map<NodeId, Sym> bytes_read, Sym 
 
 SeparateBytes separate(const Graph& graph, const UnitGraph& units) {
   SeparateBytes result;
-  for (const Unit& unit : units.units) {
+  for (const FusionUnit& unit : units.units) {
     Analysis analysis;
     Decision legal = analyze(graph, with_views(graph, units, unit.nodes), unit.values, &analysis);
     INGOT_CHECK(legal.fused, "'{}' has no domain: {}", graph[unit.result].name, legal.detail);
@@ -75,7 +76,7 @@ class Account {
     }
   }
 
-  const Unit& unit(int u) const { return units_.units[static_cast<size_t>(u)]; }
+  const FusionUnit& unit(int u) const { return units_.units[static_cast<size_t>(u)]; }
 
   void credit(Edge& edge, const Sym& bytes) {
     edge.decision.bytes_saved = edge.decision.bytes_saved + bytes;
@@ -200,7 +201,7 @@ class Account {
       Decision& d = edge.decision;
       bool is_sibling = d.kind == "sibling";
       bool one = edge.value < 0;
-      const Unit& first = unit(edge.producer);
+      const FusionUnit& first = unit(edge.producer);
       bool of_buffer = one && first.copy && !first.reads.empty();  // a view of an input
       d.producer = of_buffer ? first.reads[0] : is_sibling || one ? first.result : edge.via;
       d.consumer = unit(edge.consumer).result;

@@ -59,7 +59,7 @@ std::string Fusion::named(NodeId node) const {
 void Fusion::start() {
   clusters_.reserve(units_.units.size());
   for (size_t u = 0; u < units_.units.size(); ++u) {
-    const Unit& unit = units_.units[u];
+    const FusionUnit& unit = units_.units[u];
     Cluster cluster;
     cluster.units = {static_cast<int>(u)};
     cluster.nodes = with_views(graph_, units_, unit.nodes);
@@ -77,7 +77,7 @@ void Fusion::start() {
   }
 }
 
-void Fusion::start_alone(const Unit& unit, Cluster* cluster) {
+void Fusion::start_alone(const FusionUnit& unit, Cluster* cluster) {
   Analysis analysis;
   Decision decision = analyze(graph_, cluster->nodes, cluster->outputs, &analysis);
   INGOT_CHECK(decision.fused, "'{}' has no domain: {}", graph_[unit.result].name, decision.detail);
@@ -89,7 +89,7 @@ void Fusion::start_alone(const Unit& unit, Cluster* cluster) {
 
 // An elementwise op that differs from an earlier one in nothing but its operands' values: what was
 // found there, for its own nodes. Long programs have few different ones.
-bool Fusion::start_like(const Unit& unit, Cluster* cluster) {
+bool Fusion::start_like(const FusionUnit& unit, Cluster* cluster) {
   if (!cluster->alike || cluster->outputs.size() != 1) return false;
   const Node& node = graph_[unit.result];
   std::string kind = fmt::format("{} {}", op_name(node.op), type_text(node.type));
@@ -103,7 +103,7 @@ bool Fusion::start_like(const Unit& unit, Cluster* cluster) {
   auto [first, added] = first_like_.emplace(std::move(kind), own);
   if (added) return false;
   const Cluster& model = at(first->second);
-  const Unit& other = units_.units[static_cast<size_t>(first->second)];
+  const FusionUnit& other = units_.units[static_cast<size_t>(first->second)];
   cluster->work = model.work;
   cluster->domain.vars = model.domain.vars;
   cluster->domain.index[unit.result] = model.domain.index.at(other.result);
@@ -190,7 +190,7 @@ bool Fusion::feeds_product(NodeId value, int u) const {
 Decision Fusion::yes(const Edge& edge, int producer, bool had_reductions) const {
   Decision decision;
   decision.fused = true;
-  const Unit& consumer = unit(edge.consumer);
+  const FusionUnit& consumer = unit(edge.consumer);
   bool reduces = false;
   for (NodeId id : consumer.nodes) reduces = reduces || is_reduction(graph_, id);
   if (consumer.copy) {
@@ -257,7 +257,7 @@ bool Fusion::extend_elementwise(int p, int c) {
   Cluster& into = at(p);
   const Cluster& from = at(c);
   if (from.units.size() != 1 || !fits(into, from, most_alike)) return false;
-  const Unit& u = unit(from.units[0]);
+  const FusionUnit& u = unit(from.units[0]);
   if (u.nodes.size() != 1 || u.copy) return false;
   const Node& node = graph_[u.result];
   if (op_info(node.op).category != Category::elementwise) return false;

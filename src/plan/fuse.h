@@ -47,8 +47,8 @@ class Fusion {
     Cluster::Work work;
   };
   void start();
-  void start_alone(const Unit& unit, Cluster* cluster);
-  bool start_like(const Unit& unit, Cluster* cluster);
+  void start_alone(const FusionUnit& unit, Cluster* cluster);
+  bool start_like(const FusionUnit& unit, Cluster* cluster);
   void join_producers(int unit);
   void try_again();
   Decision try_edge(const Edge& edge);
@@ -94,7 +94,7 @@ class Fusion {
   Cluster& at(int cluster) { return clusters_[static_cast<size_t>(cluster)]; }
   const Cluster& at(int cluster) const { return clusters_[static_cast<size_t>(cluster)]; }
   int cluster_of(int unit) const { return cluster_of_[static_cast<size_t>(unit)]; }
-  const Unit& unit(int u) const { return units_.units[static_cast<size_t>(u)]; }
+  const FusionUnit& unit(int u) const { return units_.units[static_cast<size_t>(u)]; }
   int unit_of(NodeId node) const { return units_.unit_of[static_cast<size_t>(node)]; }
   const std::vector<int>& readers(NodeId node) const {
     return units_.readers[static_cast<size_t>(node)];

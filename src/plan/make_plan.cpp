@@ -22,7 +22,7 @@ std::string_view reason_text(Reason reason) {
 }
 
 int64_t kernels_alone(const UnitGraph& units) {
-  return std::ranges::count_if(units.units, [](const Unit& unit) { return !unit.copy; });
+  return std::ranges::count_if(units.units, [](const FusionUnit& unit) { return !unit.copy; });
 }
 
 Plan make_plan(const Graph& graph, const DeviceModel& device, const PlanOptions& options) {

@@ -23,7 +23,7 @@ struct Edge {
 // nothing.
 struct SeparateBytes {
   // What the next unit moves alone.
-  void add(const Unit& unit, std::map<NodeId, Sym> bytes_read, Sym bytes_written);
+  void add(const FusionUnit& unit, std::map<NodeId, Sym> bytes_read, Sym bytes_written);
   std::vector<std::map<NodeId, Sym>> read;  // by unit
   std::vector<Sym> written;
   Sym total;

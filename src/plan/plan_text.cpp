@@ -187,7 +187,7 @@ class Parser {
       if (g.nodes.empty()) cursor_.fail(g.location, "the group computes nothing");
       placed.insert(g.nodes.begin(), g.nodes.end());
     }
-    for (const Unit& unit : units_.units) {
+    for (const FusionUnit& unit : units_.units) {
       for (NodeId id : unit.nodes) {
         if (placed.count(id) == 0) {
           cursor_.fail(start, fmt::format("'{}' stands in no group", graph_[id].name));

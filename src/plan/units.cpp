@@ -9,9 +9,9 @@ namespace ingot {
 namespace {
 
 // One unit a source; `split` sources are taken node by node.
-std::vector<Unit> collect(const Graph& graph, const UnitGraph& result, bool node_by_node,
-                          const std::set<int32_t>& split) {
-  std::vector<Unit> units;
+std::vector<FusionUnit> collect(const Graph& graph, const UnitGraph& result, bool node_by_node,
+                                const std::set<int32_t>& split) {
+  std::vector<FusionUnit> units;
   std::map<int32_t, size_t> by_source;
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes.size()); ++id) {
     const Node& node = graph[id];
@@ -40,7 +40,7 @@ void link(const Graph& graph, UnitGraph* result) {
     }
   }
   for (size_t u = 0; u < result->units.size(); ++u) {
-    Unit& unit = result->units[u];
+    FusionUnit& unit = result->units[u];
     unit.reads.clear();
     unit.values.clear();
     for (NodeId id : unit.nodes) {
@@ -56,7 +56,7 @@ void link(const Graph& graph, UnitGraph* result) {
       }
     }
   }
-  for (Unit& unit : result->units) {
+  for (FusionUnit& unit : result->units) {
     for (NodeId id : unit.nodes) {
       bool wanted = result->graph_output[static_cast<size_t>(id)] ||
                     !result->readers[static_cast<size_t>(id)].empty();
@@ -83,7 +83,7 @@ bool order(const Graph& graph, UnitGraph* result) {
   for (size_t u = 0; u < waiting.size(); ++u) {
     if (waiting[u] == 0) ready.emplace(result->units[u].result, static_cast<int>(u));
   }
-  std::vector<Unit> sorted;
+  std::vector<FusionUnit> sorted;
   while (!ready.empty()) {
     auto u = static_cast<size_t>(ready.top().second);
     ready.pop();
@@ -100,7 +100,7 @@ bool order(const Graph& graph, UnitGraph* result) {
   return true;
 }
 
-bool runs_alone(const Graph& graph, const UnitGraph& units, const Unit& unit) {
+bool runs_alone(const Graph& graph, const UnitGraph& units, const FusionUnit& unit) {
   Analysis analysis;
   return static_cast<bool>(
       analyze(graph, with_views(graph, units, unit.nodes), unit.values, &analysis));
@@ -174,7 +174,7 @@ UnitGraph make_units(const Graph& graph, bool node_by_node) {
     link(graph, &result);
     bool ordered = order(graph, &result);
     size_t before = split.size();
-    for (const Unit& unit : result.units) {
+    for (const FusionUnit& unit : result.units) {
       if (unit.nodes.size() == 1) continue;
       if (!ordered || !runs_alone(graph, result, unit)) split.insert(graph[unit.result].source);
     }

@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-struct Unit {
+struct FusionUnit {
   std::vector<NodeId> nodes;   // no views, but for a copy's one
   NodeId result = -1;          // the last node, by whose name people know the op
   bool copy = false;           // a stored view
@@ -19,9 +19,9 @@ struct Unit {
 };
 
 struct UnitGraph {
-  std::vector<Unit> units;   // topological
-  std::vector<int> unit_of;  // node → unit; -1: views, inputs, constants
-  std::vector<bool> stored;  // views, iota and sizes that need a buffer
+  std::vector<FusionUnit> units;  // topological
+  std::vector<int> unit_of;       // node → unit; -1: views, inputs, constants
+  std::vector<bool> stored;       // views, iota and sizes that need a buffer
   std::vector<bool> graph_output;
   std::vector<std::vector<int>> readers;  // node → units that read it, ascending
 };

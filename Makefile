@@ -79,8 +79,9 @@ lint: ## clang-tidy, warnings are errors
 	@python3 tools/lint.py $(BUILD)
 
 check: ## what needs no compiler: includes, sizes, format
-	@echo "check: includes, sizes, format"
+	@echo "check: includes, types, sizes, format"
 	@python3 tools/check_includes.py
+	@python3 tools/check_types.py
 	@python3 tools/sizes.py
 	@python3 tools/format.py --check
 

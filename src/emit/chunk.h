@@ -22,7 +22,7 @@ struct Target {
 };
 
 // A value or accumulator of the IR in the emitted text.
-struct Value {
+struct EmittedValue {
   std::string name;
   DType dtype = DType::f32;
   Lanes lanes = Lanes::f32;
@@ -42,7 +42,7 @@ struct Chunk {
 };
 
 // How the lanes of a chunk see a subscript.
-struct Access {
+struct LaneAccess {
   enum Kind { uniform, contiguous, lanes } kind;
   Sym index;  // of lane 0; in the kind `lanes` as it was
 };

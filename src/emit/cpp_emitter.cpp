@@ -259,7 +259,7 @@ void Emitter::close_iterations() {
   if (streams_) line("stream_fence();");
 }
 
-const Value& Emitter::value(const std::string& name) const {
+const EmittedValue& Emitter::value(const std::string& name) const {
   auto found = values_.find(name);
   INGOT_CHECK(found != values_.end(), "kernel {}: no value '{}'", kernel_.name, name);
   return found->second;

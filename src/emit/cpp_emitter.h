@@ -47,7 +47,7 @@ class Emitter {
   // The line that defines a value; `expression` may write lines before it.
   void define(const std::string& name, DType dtype, Lanes lanes, bool varying,
               const std::function<std::string(const std::string& text_name)>& expression);
-  void define_subscript(Value& value);
+  void define_subscript(EmittedValue& value);
   std::string let_text(const loop::Let& let);
   std::string cast_text(const loop::Let& let);
   std::string operand_text(const loop::Operand& operand, DType dtype, bool splat) const;
@@ -89,7 +89,7 @@ class Emitter {
   std::string all_lanes_condition(const std::vector<loop::Guard>& guards) const;
   bool uses_values(const Sym& sym) const;
   bool uses_varying_values(const Sym& sym) const;
-  Access access(const Sym& index) const;
+  LaneAccess access(const Sym& index) const;
   Sym lane_index(const Sym& index) const;
   std::string subscript(const Sym& sym) const;
   std::string condition(const std::vector<loop::Guard>& guards) const;
@@ -101,7 +101,7 @@ class Emitter {
   std::string_view whole_word(const Sym& index) const;
   std::string live_argument() const;  // ", live" where a chunk may not be full
   std::string pointer(const std::string& buffer, const Sym& index) const;
-  const Value& value(const std::string& name) const;
+  const EmittedValue& value(const std::string& name) const;
   void call_line(const std::string& function, const std::vector<std::string>& arguments);
   void open(const std::string& text);
   void close(const std::string& text = "}");
@@ -119,8 +119,8 @@ class Emitter {
   size_t depth_ = 0;
   std::map<std::string, std::string> buffers_;    // IR name → text
   std::map<std::string, std::string> variables_;  // loop variables and sizes → text
-  std::map<std::string, Value> values_;
-  std::map<std::string, Value> accumulators_;
+  std::map<std::string, EmittedValue> values_;
+  std::map<std::string, EmittedValue> accumulators_;
   std::set<std::string> written_;                      // buffers stored to
   std::set<std::string> in_subscripts_;                // names of values that stand in subscripts
   std::map<std::string, std::set<std::string>> uses_;  // value → "store" / "other"

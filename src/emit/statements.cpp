@@ -37,7 +37,7 @@ void Emitter::statement(const Stmt& stmt) {
 
 void Emitter::define(const std::string& name, DType dtype, Lanes lanes, bool varying,
                      const std::function<std::string(const std::string& text_name)>& expression) {
-  Value value;
+  EmittedValue value;
   value.dtype = dtype;
   value.lanes = lanes;
   value.varying = varying;
@@ -55,7 +55,7 @@ void Emitter::define(const std::string& name, DType dtype, Lanes lanes, bool var
 }
 
 // Subscripts need plain integers: the first lane, or an array of all where they differ.
-void Emitter::define_subscript(Value& value) {
+void Emitter::define_subscript(EmittedValue& value) {
   std::string wide = value.lanes == Lanes::i64 ? value.name : fmt::format("to_i64({})", value.name);
   if (value.varying) {
     value.subscript = value.name + "_index[l]";
@@ -209,7 +209,7 @@ void Emitter::emit_subscript_load(const Load& load) {
     at = fmt::format("{} ? {} : {}", condition(load.guards), at,
                      stored_text(load.otherwise, load.dtype));
   }
-  Value value;
+  EmittedValue value;
   value.dtype = load.dtype;
   value.lanes = lanes_of(load.dtype);
   value.subscript = names_.unique(load.name);
@@ -236,7 +236,8 @@ bool Emitter::advances(const Sym& index, std::string_view variable) {
 
 void Emitter::prefetch(const Load& load) {
   // What the iterations of the phase read again and again stays in a cache by itself.
-  if (!advances(load.index, phase_var_) || access(load.index).kind != Access::contiguous) return;
+  if (!advances(load.index, phase_var_) || access(load.index).kind != LaneAccess::contiguous)
+    return;
   int64_t lines = std::max<int64_t>(target_.lanes * byte_size(load.dtype) / 64, 1);
   line(fmt::format("prefetch_lines<{}>((const char*)({}) + {});", lines,
                    pointer(load.buffer, access(load.index).index), chunk_->prefetch_bytes));
@@ -244,9 +245,9 @@ void Emitter::prefetch(const Load& load) {
 
 std::string Emitter::load_text(const Load& load) const {
   std::string_view name = dtype_name(load.dtype);
-  Access at = access(load.index);
+  LaneAccess at = access(load.index);
   std::string holds = load.guards.empty() ? "" : condition(load.guards);
-  if (at.kind == Access::uniform) {
+  if (at.kind == LaneAccess::uniform) {
     std::string element = fmt::format("{}[{}]", buffers_.at(load.buffer), subscript(at.index));
     if (!holds.empty()) {
       element =
@@ -263,7 +264,7 @@ std::string Emitter::load_text(const Load& load) const {
 }
 
 bool Emitter::by_lane(const Load& load) const {
-  return access(load.index).kind == Access::lanes || differs_by_lane(load.guards);
+  return access(load.index).kind == LaneAccess::lanes || differs_by_lane(load.guards);
 }
 
 std::string Emitter::gather_text(DType dtype, const std::string& name) const {
@@ -299,8 +300,8 @@ std::string Emitter::lane_load(const Load& load, const std::string& name) {
   }
   lane_function(name, storage_type(load.dtype), body);
   std::string by_lanes = gather_text(load.dtype, name);
-  Access at = access(load.index);
-  if (at.kind != Access::contiguous || !follows_lanes(load.guards)) return by_lanes;
+  LaneAccess at = access(load.index);
+  if (at.kind != LaneAccess::contiguous || !follows_lanes(load.guards)) return by_lanes;
   // Where all lanes are inside, as most are of a pad or a concat.
   return fmt::format("{} ? load_{}({}{}) : {}", all_lanes_condition(load.guards),
                      dtype_name(load.dtype), pointer(load.buffer, at.index), live_argument(),
@@ -348,12 +349,12 @@ std::string Emitter::within_text(const IndexValue& index, const std::string& nam
 std::string Emitter::index_text(const IndexValue& index, const std::string& name) {
   DType stored = compute_dtype(index.dtype);
   Lanes lanes = lanes_of(stored);
-  Access at = access(index.value);
-  if (at.kind == Access::uniform) {
+  LaneAccess at = access(index.value);
+  if (at.kind == LaneAccess::uniform) {
     std::string scalar = fmt::format("({})({})", storage_type(stored), subscript(at.index));
     return rounded(splat_text(scalar, lanes), index.dtype);
   }
-  bool counts = at.kind == Access::contiguous;
+  bool counts = at.kind == LaneAccess::contiguous;
   std::optional<Sym> stride = counts ? Sym(1) : lane_index(index.value).stride(lane_var);
   if (uses_varying_values(index.value) || !stride) {
     std::string value = subscript(lane_index(index.value));
@@ -376,7 +377,7 @@ std::string Emitter::combine_text(Op op, DType dtype, const std::string& a, cons
 }
 
 void Emitter::emit(const Accumulator& acc) {
-  Value value;
+  EmittedValue value;
   value.dtype = acc.dtype;
   value.lanes = lanes_of(acc.dtype);
   value.reduction = acc.op;
@@ -390,7 +391,7 @@ void Emitter::emit(const Accumulator& acc) {
 }
 
 void Emitter::emit(const Accumulate& accumulate) {
-  const Value& acc = accumulators_.at(accumulate.accumulator);
+  const EmittedValue& acc = accumulators_.at(accumulate.accumulator);
   std::string operand = as_lanes(operand_text(accumulate.value, acc.dtype, true),
                                  operand_lanes(accumulate.value, acc.dtype), acc.lanes);
   std::string text = combine_text(acc.reduction, acc.dtype, acc.name, operand);
@@ -401,7 +402,7 @@ void Emitter::emit(const Accumulate& accumulate) {
 }
 
 void Emitter::emit(const Finish& finish) {
-  const Value acc = accumulators_.at(finish.accumulator);
+  const EmittedValue acc = accumulators_.at(finish.accumulator);
   define(finish.name, finish.dtype, acc.lanes, acc.varying, [&](const std::string&) {
     if (!acc.lane_accumulator) return rounded(acc.name, finish.dtype);
     if (acc.lanes == Lanes::m32) {
@@ -420,8 +421,8 @@ void Emitter::emit(const Store& store) {
   std::string_view name = dtype_name(dtype);
   std::string text = operand_text(store.value, dtype, true);
   if (dtype == DType::boolean) text = as_lanes(text, operand_lanes(store.value, dtype), Lanes::m32);
-  Access at = access(store.index);
-  if (chunk_ && at.kind != Access::contiguous) {
+  LaneAccess at = access(store.index);
+  if (chunk_ && at.kind != LaneAccess::contiguous) {
     std::string function = names_.unique(buffers_.at(store.buffer) + "_place");
     lane_function(function, fmt::format("{}*", storage_type(dtype)),
                   {fmt::format("return {};", pointer(store.buffer, lane_index(store.index)))});

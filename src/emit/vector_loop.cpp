@@ -163,8 +163,8 @@ void Emitter::declare_rows(const std::vector<Stmt>& body) {
     for (const std::string& name : index.variables()) {
       if (chunk_->inside.contains(name) && name != chunk_->ir_var) return;
     }
-    Access at = access(index);
-    if (at.kind == Access::lanes) return;
+    LaneAccess at = access(index);
+    if (at.kind == LaneAccess::lanes) return;
     std::string place = subscript(split(at.index).first);
     bool quotient = place.find_first_of("/%") != std::string::npos;
     if (!quotient && place.size() < long_place) return;
@@ -245,7 +245,7 @@ bool Emitter::is_varying(const Stmt& stmt) const {
 // Whether a guard is not one condition for all lanes.
 bool Emitter::differs_by_lane(const std::vector<Guard>& guards) const {
   return chunk_ && std::ranges::any_of(guards, [&](const Guard& guard) {
-           auto differs = [&](const Sym& s) { return access(s).kind != Access::uniform; };
+           auto differs = [&](const Sym& s) { return access(s).kind != LaneAccess::uniform; };
            return differs(guard.value) || differs(guard.lo) || differs(guard.hi);
          });
 }
@@ -253,7 +253,8 @@ bool Emitter::differs_by_lane(const std::vector<Guard>& guards) const {
 // Whether each guarded value is the same for all lanes or counts with them.
 bool Emitter::follows_lanes(const std::vector<Guard>& guards) const {
   return std::ranges::all_of(guards, [&](const Guard& guard) {
-    return access(guard.value).kind != Access::lanes && !differs_by_lane({{guard.lo, 0, guard.hi}});
+    return access(guard.value).kind != LaneAccess::lanes &&
+           !differs_by_lane({{guard.lo, 0, guard.hi}});
   });
 }
 
@@ -261,8 +262,8 @@ bool Emitter::follows_lanes(const std::vector<Guard>& guards) const {
 std::string Emitter::all_lanes_condition(const std::vector<Guard>& guards) const {
   std::vector<std::string> parts;
   for (const Guard& guard : guards) {
-    Access value = access(guard.value);
-    if (value.kind == Access::uniform) {
+    LaneAccess value = access(guard.value);
+    if (value.kind == LaneAccess::uniform) {
       parts.push_back(condition({guard}));
       continue;
     }
@@ -285,24 +286,25 @@ Sym Emitter::lane_index(const Sym& index) const {
 
 // A loop variable is a multiple of 64 at a chunk's start, so that j / 64 or j % 64 may turn out to
 // be the same for all lanes, or to follow them.
-Access Emitter::access(const Sym& index) const {
-  if (!chunk_ || !is_varying(index)) return {Access::uniform, index};
-  if (uses_varying_values(index)) return {Access::lanes, index};
-  auto classify = [&](const Sym& sym) -> std::optional<Access> {
+LaneAccess Emitter::access(const Sym& index) const {
+  if (!chunk_ || !is_varying(index)) return {LaneAccess::uniform, index};
+  if (uses_varying_values(index)) return {LaneAccess::lanes, index};
+  auto classify = [&](const Sym& sym) -> std::optional<LaneAccess> {
     std::optional<Sym> stride = sym.stride(lane_var);
     if (!stride || (!stride->is(0) && !stride->is(1))) return std::nullopt;
     Sym first = sym.substitute({{std::string(lane_var), Sym(0)}});
-    return Access{stride->is(0) ? Access::uniform : Access::contiguous, first};
+    return LaneAccess{stride->is(0) ? LaneAccess::uniform : LaneAccess::contiguous, first};
   };
-  if (std::optional<Access> found = classify(lane_index(index))) return *found;
+  if (std::optional<LaneAccess> found = classify(lane_index(index))) return *found;
   Sym at = Sym(target_.lanes) * Sym::var(std::string(chunk_var)) + Sym::var(std::string(lane_var));
   Ranges ranges = uses_values(index) ? Ranges{} : ranges_;
   ranges.insert_or_assign(std::string(lane_var), Sym(target_.lanes));
   ranges.insert_or_assign(std::string(chunk_var), ranges_.find(chunk_->ir_var)->second);
-  if (std::optional<Access> found = classify(index.substitute({{chunk_->ir_var, at}}, ranges))) {
+  if (std::optional<LaneAccess> found =
+          classify(index.substitute({{chunk_->ir_var, at}}, ranges))) {
     return *found;
   }
-  return {Access::lanes, index};
+  return {LaneAccess::lanes, index};
 }
 
 std::string Emitter::subscript(const Sym& sym) const {
@@ -312,7 +314,7 @@ std::string Emitter::subscript(const Sym& sym) const {
     if (chunk_ && name == chunk_->ir_var) return chunk_->var;
     if (auto variable = variables_.find(name); variable != variables_.end())
       return variable->second;
-    const Value& v = value(name);
+    const EmittedValue& v = value(name);
     INGOT_CHECK(!v.subscript.empty(), "kernel {}: '{}' in a subscript is no integer", kernel_.name,
                 name);
     return v.subscript;

@@ -98,10 +98,15 @@ std::string Compiled::bench_json(const std::vector<Tensor>& inputs,
 }
 
 std::string Compiled::bench_text(const std::string& json) {
-  return ingot::bench_text(Json::parse(json));
+  const Json report = Json::parse(json, nullptr, false);
+  if (!report.is_object() || !report.contains("results")) {
+    throw Error(ErrorKind::input, "bench_text: this is no report of bench_json");
+  }
+  return ingot::bench_text(report);
 }
 
 CheckResult Compiled::check(const std::vector<Tensor>& inputs, const CheckOptions& options) const {
+  const std::vector<std::string> idle = state_->edited_not_run(inputs);
   std::vector<CheckProgram> programs;
   std::vector<std::shared_ptr<const Pipeline>> alive;
   const auto add = [&](std::string name, std::shared_ptr<const Pipeline> pipeline) {
@@ -125,9 +130,12 @@ CheckResult Compiled::check(const std::vector<Tensor>& inputs, const CheckOption
   settings.rtol = options.rtol;
   settings.atol = options.atol;
   settings.progress = options.progress;
-  const Json result =
+  Json result =
       check_json(state_->source, programs, inputs, settings, environment_of(state_->options));
-  return {result["passed"].get<bool>(), check_text(result), result.dump(2)};
+  result["edited_not_run"] = idle;
+  std::string text = check_text(result);
+  if (!idle.empty()) text += "not run at these sizes: " + join(idle, ", ") + "\n";
+  return {result["passed"].get<bool>(), std::move(text), result.dump(2)};
 }
 
 std::string Compiled::compile_text() const {

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "emit/emit.h"
+#include "jit/cache.h"
 #include "jit/host_cpu.h"
 #include "jit/jit.h"
 #include "lower/lower.h"
@@ -177,6 +178,7 @@ void compile_kernels(const Graph& graph, Pipeline& pipeline, const DeviceModel& 
   }
   KernelCompiler compiler;
   compiler.jit.cache_dir = options.cache_dir;
+  compiler.jit.cache_dir = cache_directory(compiler.jit);  // of now, whatever the folder later
   compiler.compiled = pipeline.compiled;
   for (const auto& [name, file] : options.kernel_files) {
     compiler.edited[name] = {name + "_edited", read_file(file), file};

@@ -141,6 +141,14 @@ bool ends_with(const std::string& path, std::string_view ending) {
          path.compare(path.size() - ending.size(), ending.size(), ending) == 0;
 }
 
+// A Tensor() has the shape of one element and none.
+void require_data(const Tensor& tensor, std::string_view where) {
+  if (tensor.shape().empty() && tensor.size() == 0) {
+    throw Error(ErrorKind::input,
+                fmt::format("{}: the tensor has no data; Tensor(dtype, shape) makes one", where));
+  }
+}
+
 }  // namespace
 
 Program::Program(std::string name) : state_(std::make_unique<State>()) {
@@ -156,10 +164,17 @@ Value Program::input(std::string name, DType dtype, Dims shape) {
 }
 
 Value Program::constant(Tensor value, std::string name) {
+  require_data(value, "constant");
   return {require_builder(state_->builder).constant(std::move(value), std::move(name))};
 }
 
 Value Program::literal(DType dtype, double value) {
+  Tensor held(dtype, {});
+  held.set_f64(0, value);
+  const bool is_held = is_float(dtype) || held.get_f64(0) == value;
+  if (!is_held) {
+    throw Error(ErrorKind::input, fmt::format("literal: {} is no {}", value, dtype_name(dtype)));
+  }
   return {require_builder(state_->builder).literal(dtype, value)};
 }
 
@@ -214,6 +229,7 @@ Program Program::parse(std::string_view text, const std::string& file) {
 }
 
 std::vector<Tensor> Program::evaluate(const std::vector<Tensor>& inputs, bool float64) const {
+  for (const Tensor& input : inputs) require_data(input, "evaluate");
   return ingot::evaluate(state_->finished(), inputs, float64 ? Precision::wide : Precision::per_op);
 }
 

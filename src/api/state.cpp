@@ -134,6 +134,27 @@ const Executable& Compiled::State::executable() const {
   return *main->executable;
 }
 
+std::vector<std::string> Compiled::State::edited_not_run(const std::vector<Tensor>& inputs) const {
+  if (options.kernel_files.empty()) return {};
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Tensor& input : inputs) shapes.push_back(input.shape());
+  std::vector<std::string> running, idle;
+  for (const KernelPlace& place : executable().chosen(bind_sizes(graph, shapes))) {
+    running.push_back(main->sources[place.group][place.variant].name);
+  }
+  for (const auto& [name, file] : options.kernel_files) {
+    if (std::find(running.begin(), running.end(), name) == running.end()) idle.push_back(name);
+  }
+  if (idle.size() == options.kernel_files.size()) {
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{} does not run at these sizes, so nothing can be said of the edited kernel",
+                    join(idle, ", ")),
+        {}, {"these run: " + join(running, ", "), "explain says which sizes take a variant"});
+  }
+  return idle;
+}
+
 Bindings Compiled::State::report_sizes() const {
   Bindings sizes = planning.sizes;
   for (const std::string& name : size_names(graph)) {

@@ -34,7 +34,9 @@ struct Compiled::State {
   Plan separate_plan() const;       // with fusion off; nothing is compiled
   bool edited() const { return !options.plan_file.empty() || !options.kernel_files.empty(); }
   const Executable& executable() const;  // Error{input} where nothing runs
-  Bindings report_sizes() const;         // of all named dimensions; 1 where not given
+  // Edited kernels of variants that these inputs do not take. Error{input} if none is taken.
+  std::vector<std::string> edited_not_run(const std::vector<Tensor>& inputs) const;
+  Bindings report_sizes() const;  // of all named dimensions; 1 where not given
 
  private:
   PipelineOptions pipeline_options() const;

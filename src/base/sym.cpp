@@ -2,6 +2,7 @@
 #include "base/sym.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/sym_form.h"
@@ -322,17 +323,16 @@ Sym Sym::substitute(const std::map<std::string, Sym, std::less<>>& values,
 namespace {
 
 // `unlisted` (may be null): the value of names that are not bound.
-int64_t evaluate_sum(const Sym& sym, const Bindings& bindings, const int64_t* unlisted);
+int64_t evaluate_sum(const Sym& sym, const Bindings& bindings);
 
-int64_t evaluate_atom(const Atom& atom, const Bindings& bindings, const int64_t* unlisted) {
+int64_t evaluate_atom(const Atom& atom, const Bindings& bindings) {
   if (is_variable(atom)) {
     const auto found = bindings.find(atom.name);
     if (found != bindings.end()) return found->second;
-    if (unlisted != nullptr) return *unlisted;
     fail_internal("Sym::evaluate", fmt::format("'{}' has no value", atom.name));
   }
-  const int64_t left = evaluate_sum(atom.left, bindings, unlisted);
-  const int64_t right = evaluate_sum(atom.right, bindings, unlisted);
+  const int64_t left = evaluate_sum(atom.left, bindings);
+  const int64_t right = evaluate_sum(atom.right, bindings);
   if (atom.kind == Atom::Kind::min) return std::min(left, right);
   if (right <= 0) {
     fail_input({}, fmt::format("{}: the divisor is {}, must be positive", atom.text, right));
@@ -341,12 +341,12 @@ int64_t evaluate_atom(const Atom& atom, const Bindings& bindings, const int64_t*
   return atom.kind == Atom::Kind::floor_div ? quotient : left - quotient * right;
 }
 
-int64_t evaluate_sum(const Sym& sym, const Bindings& bindings, const int64_t* unlisted) {
+int64_t evaluate_sum(const Sym& sym, const Bindings& bindings) {
   int64_t total = sym.constant_part();
   for (const Term& term : sym.terms()) {
     int64_t product = term.factor;
     for (const auto& atom : term.atoms) {
-      product = checked_mul(product, evaluate_atom(*atom, bindings, unlisted));
+      product = checked_mul(product, evaluate_atom(*atom, bindings));
     }
     total = checked_add(total, product);
   }
@@ -355,12 +355,30 @@ int64_t evaluate_sum(const Sym& sym, const Bindings& bindings, const int64_t* un
 
 }  // namespace
 
-int64_t Sym::evaluate(const Bindings& bindings) const {
-  return evaluate_sum(*this, bindings, nullptr);
-}
+int64_t Sym::evaluate(const Bindings& bindings) const { return evaluate_sum(*this, bindings); }
 
-int64_t Sym::evaluate_or(const Bindings& bindings, int64_t unlisted) const {
-  return evaluate_sum(*this, bindings, &unlisted);
+double Sym::estimate(const Bindings& bindings, double unlisted) const {
+  double total = static_cast<double>(constant_part());
+  for (const Term& term : terms()) {
+    double product = static_cast<double>(term.factor);
+    for (const auto& atom : term.atoms) {
+      if (is_variable(*atom)) {
+        const auto found = bindings.find(atom->name);
+        product *= found == bindings.end() ? unlisted : static_cast<double>(found->second);
+        continue;
+      }
+      const double left = atom->left.estimate(bindings, unlisted);
+      const double right = atom->right.estimate(bindings, unlisted);
+      const double quotient = right > 0 ? std::floor(left / right) : 0;
+      if (atom->kind == Atom::Kind::min) {
+        product *= std::min(left, right);
+      } else {
+        product *= atom->kind == Atom::Kind::floor_div ? quotient : left - quotient * right;
+      }
+    }
+    total += product;
+  }
+  return total;
 }
 
 Sym element_count(const Shape& shape) {

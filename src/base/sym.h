@@ -68,8 +68,8 @@ class Sym {
                  const Ranges& ranges = {}) const;
   // Throws Error{input} on overflow of int64 and Error{internal} on an unbound variable.
   int64_t evaluate(const Bindings& bindings) const;
-  // Variables that are not bound are `unlisted`.
-  int64_t evaluate_or(const Bindings& bindings, int64_t unlisted) const;
+  // In real numbers, which overflow nothing; variables that are not bound are `unlisted`.
+  double estimate(const Bindings& bindings, double unlisted) const;
 
   std::string text() const;  // "4*k + j / 64 + min(64, n - 64*i)"; parses back
   static Sym parse(Cursor& cursor);

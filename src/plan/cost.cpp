@@ -208,8 +208,8 @@ GroupCost measure(const Graph& graph, const Analysis& analysis, const DeviceMode
 
 double at_sizes(const Sym& value, const Bindings& sizes) {
   if (std::optional<int64_t> constant = value.constant()) return static_cast<double>(*constant);
-  constexpr int64_t unlisted = 1024;
-  return static_cast<double>(value.evaluate_or(sizes, unlisted));
+  constexpr double unlisted = 1024;
+  return value.estimate(sizes, unlisted);
 }
 
 Sym bytes_of(const Graph& graph, NodeId node) {

@@ -1,5 +1,6 @@
 #include "report/check_cases.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr int64_t tail_sizes[] = {0, 1, 3, 17, 65};
 constexpr int64_t random_tail = 17;
+constexpr double most_tail_elements = 1 << 20;
 constexpr int64_t special_step = 3;  // every third element; no divisor of a vector's length
 
 struct FloatLimits {
@@ -131,6 +133,37 @@ std::string sizes_text(const Bindings& sizes) {
   return join(parts, ", ");
 }
 
+// Elements of the largest tensor, as a real number: some sizes together overflow.
+double most_elements(const Graph& graph, const Bindings& sizes) {
+  double most = 0;
+  for (const Node& node : graph.nodes) {
+    double elements = 1;
+    for (const Sym& size : node.type.shape) {
+      elements *= static_cast<double>(size.evaluate(sizes));
+    }
+    most = std::max(most, elements);
+  }
+  return most;
+}
+
+// All named sizes at once; where that makes tensors too large, one after the other beside small
+// ones.
+std::vector<Bindings> tails(const Graph& graph, const Bindings& sizes, int64_t size) {
+  Bindings all, small;
+  for (const auto& [name, value] : sizes) {
+    all[name] = size;
+    small[name] = std::min<int64_t>(value, 2);
+  }
+  if (most_elements(graph, all) <= most_tail_elements) return {all};
+  std::vector<Bindings> one_by_one;
+  for (const auto& [name, value] : sizes) {
+    Bindings& tail = one_by_one.emplace_back(small);
+    tail[name] = size;
+    if (most_elements(graph, tail) > most_tail_elements) one_by_one.pop_back();
+  }
+  return one_by_one;
+}
+
 }  // namespace
 
 std::vector<CheckCase> check_cases(const Graph& graph, const std::vector<Tensor>& given) {
@@ -144,20 +177,16 @@ std::vector<CheckCase> check_cases(const Graph& graph, const std::vector<Tensor>
   if (sizes.empty()) {
     return cases;
   }
-  const auto all_named = [&](int64_t size) {
-    Bindings tail;
-    for (const auto& [name, value] : sizes) {
-      tail[name] = size;
-    }
-    return tail;
-  };
   for (const int64_t size : tail_sizes) {
-    const Bindings tail = all_named(size);
-    cases.push_back(
-        {"special values, " + sizes_text(tail), tail, special_inputs(graph, tail), true});
+    for (const Bindings& tail : tails(graph, sizes, size)) {
+      cases.push_back(
+          {"special values, " + sizes_text(tail), tail, special_inputs(graph, tail), true});
+    }
   }
-  const Bindings tail = all_named(random_tail);
-  cases.push_back({"random values, " + sizes_text(tail), tail, random_inputs(graph, tail), false});
+  for (const Bindings& tail : tails(graph, sizes, random_tail)) {
+    cases.push_back(
+        {"random values, " + sizes_text(tail), tail, random_inputs(graph, tail), false});
+  }
   return cases;
 }
 

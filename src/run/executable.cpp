@@ -383,14 +383,20 @@ void Executable::run(const std::vector<TensorView>& inputs, const std::vector<Te
   state.deliver_outputs(outputs, *sizing, memory);
 }
 
-void Executable::prepare(const Bindings& sizes, std::vector<KernelPlace> others) const {
-  std::vector<KernelPlace> places = std::move(others);
+std::vector<KernelPlace> Executable::chosen(const Bindings& sizes) const {
+  std::vector<KernelPlace> places;
   for (size_t g = 0; g < state_->kernels->groups(); ++g) {
     const std::vector<Schedule>& schedules = state_->plan.groups[g].schedules;
     const auto first = std::find_if(schedules.begin(), schedules.end(),
                                     [&](const Schedule& each) { return guards_hold(each, sizes); });
     places.push_back({g, static_cast<size_t>(first - schedules.begin())});
   }
+  return places;
+}
+
+void Executable::prepare(const Bindings& sizes, const std::vector<KernelPlace>& others) const {
+  std::vector<KernelPlace> places = chosen(sizes);
+  places.insert(places.end(), others.begin(), others.end());
   state_->kernels->require(places);
 }
 

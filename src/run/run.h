@@ -48,8 +48,10 @@ class Executable {
   // shapes, dtypes, outputs that share memory, an index out of range; the program stays usable.
   void run(const std::vector<TensorView>& inputs, const std::vector<TensorView>& outputs,
            std::vector<GroupTiming>* timings = nullptr) const;
+  // The variant of each group that runs at these sizes, on aligned memory.
+  std::vector<KernelPlace> chosen(const Bindings& sizes) const;
   // Loads what runs at these sizes, where a name that is not listed counts as small, and `others`.
-  void prepare(const Bindings& sizes, std::vector<KernelPlace> others = {}) const;
+  void prepare(const Bindings& sizes, const std::vector<KernelPlace>& others) const;
   std::vector<std::vector<int64_t>> output_shapes(
       const std::vector<std::vector<int64_t>>& input_shapes) const;
   const Graph& graph() const;

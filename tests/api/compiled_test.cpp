@@ -216,6 +216,36 @@ TEST(Compiled, AVariantIsCompiledWhenARunFirstTakesIt) {
   }
 }
 
+TEST(Compiled, CheckRefusesAnEditedKernelThatDoesNotRun) {
+  const Program program = Program::parse(bias_gelu_text);
+  std::string text;
+  for (const Compiled::Source& source : program.compile().sources()) {
+    if (source.name == "add_gelu_rows_streaming") text = source.text;
+  }
+  const std::string path = ::testing::TempDir() + "/edited_streaming.cpp";
+  std::ofstream(path) << text;
+  Options options;
+  options.kernel_files["add_gelu_rows_streaming"] = path;
+  const Compiled compiled = program.compile(options);
+  const std::vector<Tensor> inputs = {program.sample("x", "random", {{"B", 2}}),
+                                      program.sample("b", "random")};
+  EXPECT_NE(error_of([&] { compiled.check(inputs); }).find("does not run at these sizes"),
+            std::string::npos);
+}
+
+TEST(Compiled, CheckTriesTailsOfManyNamesOneAfterTheOther) {
+  const Program program =
+      Program::parse("graph six(x: f32[A, B, C, D, E, F]) {\n  y = relu(x)\n  return y\n}\n");
+  const CheckResult result = program.compile().check({program.sample("x", "random", {})});
+  EXPECT_TRUE(result.passed) << result.report_text;
+}
+
+TEST(Compiled, BenchTextOfNoReportIsAnError) {
+  for (const char* json : {"{}", "{nonsense", "[]"}) {
+    EXPECT_NE(error_of([&] { Compiled::bench_text(json); }).find("no report"), std::string::npos);
+  }
+}
+
 TEST(Compiled, RunsOnStridedViews) {
   const Program program = Program::parse("graph p(x: f32[3, 5]) {\n  y = neg(x)\n  return y\n}\n");
   Tensor columns(DType::f32, {5, 3}), result(DType::f32, {5, 3});

@@ -187,5 +187,25 @@ TEST(Sample, IndicesStayInRangeOfTheirTable) {
   EXPECT_EQ(high, 2);
 }
 
+TEST(Program, ATensorWithoutDataIsAnError) {
+  Program program("none");
+  EXPECT_NE(message_of([&] { program.constant(Tensor()); }).find("has no data"), std::string::npos);
+  const Program add = bias_gelu();
+  EXPECT_NE(message_of([&] {
+              add.evaluate({Tensor(), Tensor()});
+            }).find("has no data"),
+            std::string::npos);
+}
+
+TEST(Program, ALiteralThatTheDtypeCannotHoldIsAnError) {
+  Program program("literals");
+  EXPECT_NE(message_of([&] { program.literal(DType::u8, 300); }).find("300 is no u8"),
+            std::string::npos);
+  message_of([&] { program.literal(DType::i32, 0.5); });
+  message_of([&] { program.literal(DType::i32, 1e300); });
+  program.literal(DType::u8, 255);
+  program.literal(DType::bf16, 0.1);  // rounds
+}
+
 }  // namespace
 }  // namespace ingot

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "plan/partition.h"
 
 namespace ingot {
@@ -220,7 +221,10 @@ class Account {
     if (!stored && !several) return;
     if (!d.bytes_if_materialized) both_choices(&d, edge);
     if (!stored) {
-      d.detail += "; one register serves all its readers: neither materialized nor recomputed";
+      const std::vector<std::string> again = made_again_in(edge.value);
+      d.detail += again.empty()
+                      ? "; one register serves all its readers: neither materialized nor recomputed"
+                      : fmt::format("; computed again in {}", join(again, ", "));
       return;
     }
     d.reason = Reason::materialized;
@@ -230,13 +234,42 @@ class Account {
                                : "for other kernels");
   }
 
+  std::vector<std::string> made_again_in(NodeId value) const {
+    std::vector<std::string> names;
+    for (const Group& group : groups_) {
+      if (std::ranges::find(group.recomputed, value) != group.recomputed.end()) {
+        names.push_back(group.name);
+      }
+    }
+    return names;
+  }
+
+  // Bytes that are read to make the value from what lies in memory.
+  Sym bytes_to_make(int producer) const {
+    Sym bytes(0);
+    std::set<NodeId> seen;
+    std::vector<int> open{producer};
+    while (!open.empty()) {
+      const int u = open.back();
+      open.pop_back();
+      for (const auto& [id, read] : separate_.read[static_cast<size_t>(u)]) {
+        if (!seen.insert(id).second) continue;
+        const int maker = units_.unit_of[static_cast<size_t>(id)];
+        if (maker < 0 || stored_.count(id) > 0) {
+          bytes = bytes + read;
+        } else {
+          open.push_back(maker);
+        }
+      }
+    }
+    return bytes;
+  }
+
   // What storing the value and reading it in every other op would move, and what making it again
   // would.
   void both_choices(Decision* d, const Edge& edge) const {
-    Sym once(0), reads(0);
-    for (const auto& [id, bytes] : separate_.read[static_cast<size_t>(edge.producer)]) {
-      once = once + bytes;
-    }
+    const Sym once = bytes_to_make(edge.producer);
+    Sym reads(0);
     int64_t others = 0;
     for (int reader : units_.readers[static_cast<size_t>(edge.value)]) {
       if (reader == edge.consumer) continue;

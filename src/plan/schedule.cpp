@@ -55,7 +55,7 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
                                        const Analysis& analysis, const GroupCost& cost,
                                        const DeviceModel& device) {
   Schedule plain;
-  plain.staged = cost.staged;
+  if (!device.gpu) plain.staged = cost.staged;  // a GPU computes again rather than write a row
   if (group.contraction >= 0) {
     plain.name = "tiles";
     plain.block_rows = block_rows(graph, group.contraction);
@@ -78,7 +78,7 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
       group.domain.vars.back().reduced) {
     offer(split(analysis, plain.name, device));
   }
-  if (full) {
+  if (full && !device.gpu) {  // on a GPU a plain store is as fast
     Schedule streaming = plain;
     streaming.name += ", streaming";
     streaming.streaming = true;

@@ -8,9 +8,12 @@
 
 #include "api/state.h"
 #include "base/text.h"
+#include "jit/cache.h"
 #include "jit/host_cpu.h"
 #include "jit/jit.h"
+#include "jit/nvrtc.h"
 #include "report/report.h"
+#include "run/cuda_driver.h"
 #include "version.h"
 
 namespace ingot {
@@ -50,6 +53,48 @@ Json model_json(const DeviceModel& model) {
           {"product_gflops", model.product_gflops},
           {"launch_us", model.launch_us},
           {"source", model.source}};
+}
+
+// The version of NVRTC and where it is, or why there is none.
+struct FoundNvrtc {
+  std::string version, path, problem;
+};
+FoundNvrtc found_nvrtc() {
+  try {
+    const NvrtcVersion nvrtc = find_nvrtc(cache_directory({}));
+    return {nvrtc.text, nvrtc.path, ""};
+  } catch (const Error& error) {
+    std::string problem = error.message();
+    for (const std::string& note : error.notes()) problem += "; " + note;
+    return {"", "", problem};
+  }
+}
+
+Json null_if_empty(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+// `name` is what a device is called elsewhere, `cuda:0`.
+Json cuda_device_json(const CudaDeviceInfo& device) {
+  return {
+      {"name", fmt::format("cuda:{}", device.index)}, {"description", device.name},
+      {"architecture", architecture_of(device)},      {"multiprocessors", device.multiprocessors},
+      {"memory_bytes", device.memory_bytes},          {"l2_bytes", device.l2_bytes},
+      {"shared_bytes", device.shared_bytes},          {"registers", device.registers}};
+}
+
+std::string cuda_text() {
+  const CudaDriverStatus driver = cuda_driver_status();
+  std::string text;
+  for (const CudaDeviceInfo& device : driver.devices) {
+    text += fmt::format("  {:<10} {}, {}, {} multiprocessors, {:.1f} GiB, driver for CUDA {}\n",
+                        fmt::format("cuda:{}", device.index), device.name, architecture_of(device),
+                        device.multiprocessors,
+                        static_cast<double>(device.memory_bytes) / (1 << 30), driver.version);
+  }
+  if (driver.devices.empty()) text += fmt::format("  {:<10} {}\n", "cuda", driver.problem);
+  const FoundNvrtc nvrtc = found_nvrtc();
+  return text + (nvrtc.problem.empty()
+                     ? fmt::format("  {:<10} {}, {}\n", "NVRTC", nvrtc.version, nvrtc.path)
+                     : fmt::format("  {:<10} {}\n", "NVRTC", nvrtc.problem));
 }
 
 CacheSummary summary(const CacheStats& stats) {
@@ -94,8 +139,19 @@ std::string devices_json(bool measure) {
   for (const DeviceModel& model : device_models()) {
     models.push_back(model_json(model));
   }
-  return Json{
-      {"environment", environment_of({})}, {"found", Json::array({found})}, {"models", models}}
+  const CudaDriverStatus driver = cuda_driver_status();
+  Json all = Json::array({found});
+  for (const CudaDeviceInfo& device : driver.devices) all.push_back(cuda_device_json(device));
+  const FoundNvrtc nvrtc = found_nvrtc();
+  return Json{{"environment", environment_of({})},
+              {"found", all},
+              {"cuda",
+               {{"driver", null_if_empty(driver.version)},
+                {"problem", null_if_empty(driver.problem)},
+                {"nvrtc", null_if_empty(nvrtc.version)},
+                {"nvrtc_path", null_if_empty(nvrtc.path)},
+                {"nvrtc_problem", null_if_empty(nvrtc.problem)}}},
+              {"models", models}}
       .dump(2);
 }
 
@@ -109,6 +165,7 @@ std::string devices_text(bool measure) {
         measure_copy_gbs(ceiling_bytes, 1), measure_copy_gbs(ceiling_bytes, available_cores()),
         available_cores());
   }
+  text += cuda_text();
   text += "models (explain, plan, print and lower accept each)\n";
   text += fmt::format("  {:<10} {:>5} {:>10} {:>12} {:>13} {:>9}  {}\n", "name", "units",
                       "copy GB/s", "f32 GFLOP/s", "product GFLOP", "launch us", "numbers from");

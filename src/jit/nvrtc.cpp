@@ -41,6 +41,7 @@ struct Nvrtc {
   int (*architectures)(int* numbers);
   const char* (*error_text)(int result);
   NvrtcVersion found;
+  bool keeps_cache;  // of its own
 };
 
 std::string variable(const char* name) {
@@ -86,6 +87,7 @@ Nvrtc functions_of(void* library, const std::string& asked) {
   nvrtc.version(&major, &minor);
   const std::string path = path_of(library, asked);
   nvrtc.found = {path, fmt::format("{}.{}", major, minor), size_of(path)};
+  nvrtc.keeps_cache = major > 12 || (major == 12 && minor >= 9);
   return nvrtc;
 }
 
@@ -283,7 +285,10 @@ CudaCompilation compile_cubin(const Unit& unit, const std::vector<std::string>& 
   const Nvrtc& nvrtc = nvrtc_functions();
   const std::string name = unit.name + ".cu";
   Program program(nvrtc, unit.source, name);
-  const int result = program.compile(flags);
+  // What comes out of its own cache, where there is a driver, comes without the assembler's log.
+  std::vector<std::string> all_flags = flags;
+  if (nvrtc.keeps_cache) all_flags.emplace_back("--no-cache");
+  const int result = program.compile(all_flags);
   CudaCompilation compiled{"", program.log()};
   if (result != nvrtc_success) {
     fail_compilation(nvrtc, result, compiled.log, unit, flags, name);

@@ -292,6 +292,13 @@ TEST_F(Cli, TablesAreJsonToo) {
   const Json devices = json("devices --no-measure");
   EXPECT_EQ(devices["found"][0]["name"], "cpu");
   EXPECT_GE(devices["models"].size(), 2u);
+  // Either what was found, or why nothing was.
+  EXPECT_NE(devices["cuda"]["nvrtc"].is_null(), devices["cuda"]["nvrtc_problem"].is_null());
+  EXPECT_EQ(devices["cuda"]["problem"].is_null(), devices["found"].size() > 1);
+  const Json without = Json::parse(run("devices --no-measure --json", "INGOT_NVRTC=/nowhere").out);
+  EXPECT_TRUE(without["cuda"]["nvrtc"].is_null());
+  EXPECT_NE(without["cuda"]["nvrtc_problem"].get<std::string>().find("/nowhere"),
+            std::string::npos);
   EXPECT_NE(run("ops --markdown").out.find("# Ops"), std::string::npos);
 }
 

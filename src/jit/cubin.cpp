@@ -137,14 +137,11 @@ std::vector<Attribute> read_attributes(std::string_view bytes) {
   return attributes;
 }
 
-struct SymbolValue {
-  uint8_t attribute;
-  uint32_t symbol;
-  auto operator<=>(const SymbolValue&) const = default;
-};
+// By attribute and symbol.
+using SymbolValues = std::map<std::pair<uint8_t, uint32_t>, int64_t>;
 
-std::map<SymbolValue, int64_t> read_symbol_values(const std::vector<Section>& sections) {
-  std::map<SymbolValue, int64_t> values;
+SymbolValues read_symbol_values(const std::vector<Section>& sections) {
+  SymbolValues values;
   const Section* info = find_section(sections, ".nv.info");
   if (info == nullptr) fail_damaged("it has no section .nv.info");
   for (const Attribute& attribute : read_attributes(info->bytes)) {
@@ -230,7 +227,7 @@ CubinResources read_cubin(std::string_view cubin, std::string_view log) {
   }
   const std::vector<Section> sections = read_sections(cubin);
   const std::map<uint32_t, std::string_view> symbols = read_symbols(sections);
-  const std::map<SymbolValue, int64_t> values = read_symbol_values(sections);
+  const SymbolValues values = read_symbol_values(sections);
 
   CubinResources found;
   found.architecture = read_architecture(cubin, sections);
@@ -254,10 +251,10 @@ CubinResources read_cubin(std::string_view cubin, std::string_view log) {
       kernel.shared_bytes =
           std::max<int64_t>(0, shared->size - (reserved ? reserved_shared_bytes : 0));
     }
-    for (const auto& [index, name] : symbols) {
-      if (name != kernel.name) continue;
+    for (const auto& symbol : symbols) {
+      if (symbol.second != kernel.name) continue;
       const auto value = [&](uint8_t attribute) {
-        const auto at = values.find({attribute, index});
+        const auto at = values.find({attribute, symbol.first});
         return at == values.end() ? int64_t{0} : at->second;
       };
       kernel.registers = value(attribute_registers);

@@ -134,7 +134,8 @@ std::vector<std::string> write_outputs(const std::vector<Port>& ports,
 
 int run(const Arguments& arguments) {
   // Few models have no product; what one costs once runs beside reading the file.
-  if (arguments.file.ends_with(".onnx")) start_products();
+  const std::shared_ptr<void> products =
+      arguments.file.ends_with(".onnx") ? start_products() : nullptr;
   Session session = open_session(arguments);
   session.options.sizes = complete_sizes(session);
   const std::vector<Tensor> inputs = make_inputs(session, session.options.sizes);

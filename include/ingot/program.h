@@ -88,7 +88,8 @@ class Program {
 
 // Begins, on a thread of its own, what the first matrix product of a process costs once: about 30
 // ms of code generation on a CPU. compile() does it where a program has products; who knows that
-// one will come calls it before loading. Later calls do nothing.
-void start_products();
+// one will come calls it before loading. Later calls begin nothing. The end of what is returned
+// waits: keep it, so that the process does not end in the midst of it.
+[[nodiscard]] std::shared_ptr<void> start_products();
 
 }  // namespace ingot

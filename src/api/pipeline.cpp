@@ -198,7 +198,9 @@ Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const Pla
   bool has_product = std::ranges::any_of(graph.nodes, [](const Node& node) {
     return op_info(node.op).category == Category::contraction;
   });
-  if (has_product && !device.gpu && !options.plan_only) start_products();
+  if (has_product && !device.gpu && !options.plan_only) {
+    pipeline.products = start_products();
+  }
   pipeline.plan = options.plan_file.empty() ? make_plan(graph, device, planning)
                                             : parse_plan(graph, read_file(options.plan_file),
                                                          options.plan_file, device, planning);

@@ -22,6 +22,7 @@ struct CompiledUnits {
 };
 
 struct Pipeline {
+  std::shared_ptr<void> products;  // of start_products; none without products
   Plan plan;
   LoweredGroups loops;
   std::vector<std::vector<KernelSource>> sources;  // like `loops`; empty but for the CPU

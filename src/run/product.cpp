@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -101,17 +102,20 @@ bool PackedConstants::is_constant(const void* address) const {
   return next != constants_.begin() && at < std::prev(next)->end;
 }
 
-void start_products() {
-  static const std::future<void> started = std::async(std::launch::async, [] {
-    // Not 1 × 1: oneDNN has other code for vectors. Each side transposed is code of its own.
-    constexpr int64_t side = 4;
-    const std::vector<float> ones(side * side, 1.0F);
-    std::vector<float> result(side * side);
-    for (bool transposed : {false, true}) {
-      gemm({side, side, side, side, side, side, false, transposed}, ones.data(), ones.data(),
-           result.data());
-    }
-  });
+std::shared_ptr<void> start_products() {
+  // Never destroyed: the library's own static data may be younger, and would be gone before it.
+  static const auto* const started =
+      new std::shared_future<void>(std::async(std::launch::async, [] {
+        // Not 1 × 1: oneDNN has other code for vectors. Each side transposed is code of its own.
+        constexpr int64_t side = 4;
+        const std::vector<float> ones(side * side, 1.0F);
+        std::vector<float> result(side * side);
+        for (bool transposed : {false, true}) {
+          gemm({side, side, side, side, side, side, false, transposed}, ones.data(), ones.data(),
+               result.data());
+        }
+      }));
+  return {nullptr, [](void*) { started->wait(); }};
 }
 
 }  // namespace ingot

@@ -1,6 +1,8 @@
 // Products on tiles: the routines that emitted kernels call back.
 #pragma once
 
+#include <memory>
+
 #include "base/dtype.h"
 #include "emit/kernel_source.h"
 
@@ -21,6 +23,6 @@ void run_product(const KernelCall* call, const char* routine, const long* sizes,
                  const void* rhs, void* dst);
 
 // ingot::start_products of <ingot/program.h>, for the code of this library.
-void start_products();
+std::shared_ptr<void> start_products();
 
 }  // namespace ingot

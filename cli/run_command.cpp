@@ -55,8 +55,13 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
+// The sign of a NaN means nothing.
+std::string real_text(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{:.6g}", value);
+}
+
 std::string value_text(const Tensor& tensor, int64_t i) {
-  return is_float(tensor.dtype()) ? fmt::format("{:.6g}", tensor.get_f64(i))
+  return is_float(tensor.dtype()) ? real_text(tensor.get_f64(i))
                                   : fmt::format("{}", tensor.get_i64(i));
 }
 
@@ -68,7 +73,8 @@ void print_output(const std::string& name, const Tensor& tensor) {
   }
   const Summary summary = summarise(tensor);
   if (summary.nans < tensor.size()) {
-    fmt::print(", min {:.6g}, max {:.6g}, mean {:.6g}", summary.min, summary.max, summary.mean);
+    fmt::print(", min {}, max {}, mean {}", real_text(summary.min), real_text(summary.max),
+               real_text(summary.mean));
   }
   if (summary.nans > 0) {
     fmt::print(", {} NaN", summary.nans);

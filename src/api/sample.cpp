@@ -1,6 +1,7 @@
 // Data and sizes for a program's inputs.
 
 #include <charconv>
+#include <cmath>
 
 #include "api/state.h"
 #include "base/text.h"
@@ -86,7 +87,8 @@ SampleSpec parse_spec(const std::string& input, const std::string& text) {
     const size_t second = rest.find(':');
     good = read_number(std::string_view(rest).substr(0, second), spec.seed);
     if (good && second != std::string::npos) {
-      good = read_number(std::string_view(rest).substr(second + 1), spec.scale);
+      good = read_number(std::string_view(rest).substr(second + 1), spec.scale) &&
+             std::isfinite(spec.scale);
     }
   }
   if (!good || (spec.kind != "random" && spec.kind != "zeros" && spec.kind != "ones" &&

@@ -219,6 +219,7 @@ Typed Values::compute(NodeId node, const std::vector<Sym>& index, const Context&
   switch (n.op) {
     case Op::iota: {
       int64_t dim = integer_attr(op_info(n.op), n.attrs, "dim");
+      if (dim < 0) dim += static_cast<int64_t>(index.size());
       return index_value(n.type.dtype, index[static_cast<size_t>(dim)], n.name);
     }
     case Op::size:
@@ -421,7 +422,9 @@ Typed Values::gather(NodeId node, const std::vector<Sym>& index, const Context& 
     int report = static_cast<int>(kernel_.reports.size());
     kernel_.reports.push_back(
         fmt::format("gather '{}': an index is out of range [0, {})", n.name, rows.text()));
-    if (is_buffer(n.operands[0]) && context.guards.empty()) {
+    // Of a table without rows nothing is loaded, whose guard could say so.
+    bool loaded = is_buffer(n.operands[0]) && !element_count(table).is(0);
+    if (loaded && context.guards.empty()) {
       inner.report = report;  // by the load itself
     } else {
       check_id(guards, context, report);

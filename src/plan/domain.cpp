@@ -102,6 +102,13 @@ namespace {
 
 using Index = std::vector<Sym>;
 
+// How many elements, sizes of 0 left out: [0, 4] and [0, 5] are not one to one.
+Sym count_without_zeros(const Shape& shape) {
+  Sym count = 1;
+  for (const Sym& size : shape) count = size.is(0) ? count : count * size;
+  return count;
+}
+
 std::string described(const Graph& graph, NodeId id) {
   return fmt::format("'{}' {}", graph[id].name, shape_text(graph[id].type.shape));
 }
@@ -294,7 +301,8 @@ class DomainFinder {
   bool one_to_one(NodeId node, NodeId operand) const {
     Op op = graph_[node].op;
     return op != Op::gather && op != Op::pad && op != Op::concat &&
-           element_count(shape(node)) == element_count(shape(operand));
+           element_count(shape(node)) == element_count(shape(operand)) &&
+           count_without_zeros(shape(node)) == count_without_zeros(shape(operand));
   }
 
   void to_operands(NodeId id) {

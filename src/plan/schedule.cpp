@@ -71,7 +71,9 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
   }
   std::vector<Schedule> schedules;
   auto offer = [&](Schedule schedule) {
-    bool settled = !schedules.empty() && schedules.back().guards.empty();
+    // Streaming stores need aligned outputs: another schedule stands by for those that are not.
+    bool settled =
+        !schedules.empty() && schedules.back().guards.empty() && !schedules.back().streaming;
     if (!settled && possible(&schedule)) schedules.push_back(std::move(schedule));
   };
   if (reduces && !columns && !full && analysis.levels == 1 && !group.domain.vars.empty() &&

@@ -260,6 +260,20 @@ TEST(Compiled, RunsOnStridedViews) {
   }
 }
 
+TEST(Compiled, RunsOnLargeUnalignedOutputs) {
+  constexpr int64_t size = 5000000;
+  const Compiled compiled =
+      Program::parse("graph g(x: f32[5000000]) {\n  y = neg(x)\n  return y\n}\n").compile({});
+  Tensor x(DType::f32, {size});
+  for (int64_t i = 0; i < size; ++i) x.as<float>()[i] = static_cast<float>(i % 1000);
+  std::vector<float> memory(static_cast<size_t>(size + 1));
+  const TensorView y{memory.data() + 1, DType::f32, {size}, {}};
+  compiled.run({view(x)}, {y});
+  EXPECT_EQ(memory[1], 0);
+  EXPECT_EQ(memory[1000], -999);
+  EXPECT_EQ(memory[static_cast<size_t>(size)], -static_cast<float>((size - 1) % 1000));
+}
+
 TEST(Compiled, OptionsThatAreWrongAreNamed) {
   const Program program = Program::parse(bias_gelu_text);
   const auto with = [&](const std::function<void(Options&)>& change) {

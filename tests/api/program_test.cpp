@@ -171,6 +171,9 @@ TEST(Sample, FillsWithConstantsAndCounts) {
             std::string::npos);
   message_of([&] { program.sample("b", "zeros:1"); });
   message_of([&] { program.sample("b", "random:x"); });
+  for (const char* scale : {"nan", "inf", "-inf", "1e999", ""}) {
+    message_of([&] { program.sample("b", std::string("random:1:") + scale); });
+  }
 }
 
 TEST(Sample, IndicesStayInRangeOfTheirTable) {

@@ -175,6 +175,16 @@ TEST_F(Cli, RunWritesOutputsThatReadBack) {
   EXPECT_EQ(files, 1);
 }
 
+TEST_F(Cli, NaNsHaveNoSign) {
+  write("nan.ingot",
+        "graph g(x: f32[2]) {\n  n = neg(x)\n  y = sqrt(n)\n  z = neg(y)\n"
+        "  return y, z\n}\n");
+  const Result result = run("run nan.ingot --input x=ones");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("nan, nan"), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("-nan"), std::string::npos) << result.out;
+}
+
 TEST_F(Cli, RunReadsInputsAndTheirSizes) {
   ingot::Tensor x(ingot::DType::f32, {5, 64});
   ingot::write_npy(path("x.npy"), x);

@@ -65,7 +65,9 @@ TEST(GatherOutOfRange, IsAnErrorInEveryFusionModeAndOnlyThen) {
       const std::string where =
           fmt::format("{}, fusion {}, id {}", programs[i / 3].name, i % 3, wrong);
       const bool fails = wrong != 4;
-      const auto interpreted = [&] { interpret_plan(graph, compiled[i].plan, inputs); };
+      const auto interpreted = [&] {
+        interpret_plan(graph, compiled[i].plan, lower_plan(graph, compiled[i].plan), inputs);
+      };
       EXPECT_EQ(!error_of(interpreted).empty(), fails) << where;
       const Executable executable = compiled[i].executable(2);
       const std::string error = error_of([&] { run(executable, inputs); });
@@ -75,6 +77,19 @@ TEST(GatherOutOfRange, IsAnErrorInEveryFusionModeAndOnlyThen) {
       }
     }
   }
+}
+
+TEST(GatherOutOfRange, IsAnErrorForEveryIndexOfATableWithoutRows) {
+  const Graph graph = run_graph_passes(parse_graph(R"(graph g(t: f32[0, 5], ids: i32[3]) {
+      e = gather(t, ids) y = neg(e) return y })",
+                                                   "empty"));
+  const Plan plan = make_plan(graph, device_model("cpu"), {});
+  const std::vector<Tensor> inputs = random_inputs(graph, {}, 1);
+  const auto interpreted = [&] { interpret_plan(graph, plan, lower_plan(graph, plan), inputs); };
+  EXPECT_NE(error_of(interpreted).find("out of range [0, 0)"), std::string::npos);
+  const Executable executable = compile_programs({{graph, plan}}, "")[0].executable(1);
+  const std::string error = error_of([&] { run(executable, inputs); });
+  EXPECT_NE(error.find("out of range [0, 0)"), std::string::npos) << error;
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // Random programs on fresh seeds for so many seconds: interpreted plans and compiled kernels
-// against the evaluator. `graph_fuzz SECONDS [FIRST_SEED]`, or one program again:
-// `graph_fuzz FILE.ingot [SEED]`. Exit code 1 if anything differs.
+// against the evaluator. `graph_fuzz SECONDS [FIRST_SEED]` (a report's "next seed" goes on from
+// there), or one program again: `graph_fuzz FILE.ingot [SEED]`. Exit code 1 if anything differs.
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -16,20 +19,39 @@
 namespace ingot::testing {
 namespace {
 
-constexpr uint64_t interpreted_together = 120, compiled_together = 40;  // programs of one turn
+constexpr uint64_t interpreted_together = 3000, compiled_together = 60;  // programs of one turn
 constexpr int most_failures = 10;
+
+// Processor time of this program and of the compilers it started: rates that do not depend on what
+// else the machine does.
+double processor_seconds() {
+  double total = 0;
+  for (int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    getrusage(who, &usage);
+    for (const timeval& time : {usage.ru_utime, usage.ru_stime}) {
+      total += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    }
+  }
+  return total;
+}
 
 double seconds() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
 }
 
+// Mostly small programs; a few of hundreds or thousands of ops.
 RandomOptions options_of(uint64_t seed, bool compiled) {
   RandomOptions options;
-  options.nodes = static_cast<int>(seed % 7 == 0 ? 40 : 4 + seed % 13);
-  options.elements = compiled ? 20000 : 3000;
-  options.whole_products = seed % 5 == 1;
-  options.products = seed % 5 == 2;
+  options.nodes = static_cast<int>(seed % 23 == 0 ? 40 : 3 + seed % 10);
+  options.elements = seed % 19 == 0 ? 20000 : compiled ? 3000 : 400;
+  options.whole_products = seed % 7 == 1;
+  options.products = seed % 14 == 2;
+  if (seed % 211 == 0) {
+    options.form = seed % 2 == 0 ? GraphForm::deep : GraphForm::wide;
+    options.nodes = seed % 20 == 0 ? (compiled ? 1000 : 10000) : 150;
+  }
   return options;
 }
 
@@ -44,8 +66,14 @@ class Fuzzer {
   bool run(double until) {
     double reported = seconds();
     while (seconds() < until && failures_ < most_failures) {
+      double start = processor_seconds();
       interpreted_turn(until);
-      if (seconds() < until && failures_ < most_failures) compiled_turn();
+      interpreting_ += processor_seconds() - start;
+      start = processor_seconds();
+      if (seconds() < until && failures_ < most_failures) {
+        compiled_turn();
+        compiling_ += processor_seconds() - start;
+      }
       if (seconds() - reported < 20) continue;
       report("so far");
       reported = seconds();
@@ -69,8 +97,11 @@ class Fuzzer {
       note("interpreted", seed_, seed_);
       const Trial trial = random_trial(seed_, options_of(seed_, false));
       ++interpreted_;
-      const std::string reason = interpreted_difference(trial);
-      if (!reason.empty()) fail(trial, reason, "interpreted", interpreted_difference);
+      const auto sampled = [](const Trial& each) {
+        return interpreted_difference(each, Depth::some);
+      };
+      const std::string reason = sampled(trial);
+      if (!reason.empty()) fail(trial, reason, "interpreted", sampled);
     }
   }
 
@@ -80,10 +111,10 @@ class Fuzzer {
     for (uint64_t i = 0; i < compiled_together; ++i, ++seed_) {
       trials.push_back(random_trial(seed_, options_of(seed_, true)));
     }
-    const std::vector<std::string> reasons = compiled_differences(trials, folder_);
+    const std::vector<std::string> reasons = compiled_differences(trials, folder_, Depth::some);
     compiled_ += trials.size();
     const auto alone = [this](const Trial& trial) {
-      return compiled_differences({trial}, folder_)[0];
+      return compiled_differences({trial}, folder_, Depth::some)[0];
     };
     for (size_t i = 0; i < trials.size(); ++i) {
       if (!reasons[i].empty()) fail(trials[i], reasons[i], "compiled", alone);
@@ -102,14 +133,20 @@ class Fuzzer {
   }
 
   void report(const char* when) {
-    std::printf("%s: %llu programs interpreted, %llu compiled, %d failures; next seed %llu\n", when,
-                static_cast<unsigned long long>(interpreted_),
-                static_cast<unsigned long long>(compiled_), failures_,
-                static_cast<unsigned long long>(seed_));
+    std::printf(
+        "%s: %llu programs interpreted (%.0f a processor second), %llu compiled (%.1f), %d "
+        "failures; "
+        "next seed %llu\n",
+        when, static_cast<unsigned long long>(interpreted_),
+        static_cast<double>(interpreted_) / std::max(interpreting_, 1e-3),
+        static_cast<unsigned long long>(compiled_),
+        static_cast<double>(compiled_) / std::max(compiling_, 1e-3), failures_,
+        static_cast<unsigned long long>(seed_));
     std::fflush(stdout);
   }
 
   uint64_t seed_, interpreted_ = 0, compiled_ = 0;
+  double interpreting_ = 0, compiling_ = 0;  // processor seconds
   int failures_ = 0;
   std::string folder_, running_;
 };
@@ -121,7 +158,8 @@ bool replay(const std::string& path, uint64_t seed) {
   const auto alone = [](const Trial& each) { return compiled_differences({each}, "")[0]; };
   bool passed = true;
   for (const auto& [name, difference] :
-       {std::pair<const char*, Difference>{"interpreted", interpreted_difference},
+       {std::pair<const char*, Difference>{
+            "interpreted", [](const Trial& each) { return interpreted_difference(each); }},
         {"compiled", alone}}) {
     const std::string reason = difference(trial);
     if (!reason.empty()) {

@@ -80,6 +80,12 @@ const Program programs[] = {
     {"conv_bias", R"(graph g(x: bf16[B, 4, 12], w: bf16[6, 2, 5], c: bf16[6]) {
         y = conv(x, w, c, groups=2, pads=[2, 2]) return y })",
      true},
+    {"iota_along_the_last", R"(graph g(x: f32[B, 5]) {
+        i = iota(shape=[B, 5], dim=-1, dtype=f32) y = add(x, i) return y })"},
+    {"empty_slice_beside_a_reduction", R"(graph g(x: f16[0, 31, 33], b: f32[B]) {
+        c = cos(x) e = eq(c, x) n = not(e) r = any(n, dims=[2], keepdims=true)
+        s = slice(c, ends=[0, -32, 31], starts=[0, 30, 0], steps=[1, -1, 3]) t = neg(b)
+        return r, s, t })"},
     {"sizes_that_divide", R"(graph g(x: f32[B, B], ids: i32[3]) {
         c = concat(x, x, dim=0) r = reshape(c, shape=[2*B*B])
         y = gather(r, ids, out_of_range="zero") return y })"},
@@ -102,7 +108,8 @@ void compare(const Program& program, int64_t size) {
     options.fusion = mode;
     Plan plan = make_plan(graph, device_model("cpu"), options);
     for (const char* schedule : {"", "rows, streaming", "split"}) {
-      std::vector<Tensor> got = testing::interpret_plan(graph, plan, inputs, schedule);
+      std::vector<Tensor> got =
+          testing::interpret_plan(graph, plan, testing::lower_plan(graph, plan), inputs, schedule);
       ASSERT_EQ(got.size(), expected.size());
       for (size_t i = 0; i < got.size(); ++i) {
         std::string where = fmt::format("{} B={} fusion {} output {}\n{}", program.name, size,

@@ -320,6 +320,14 @@ TEST(Plan, FewLongRowsAreSplit) {
   EXPECT_EQ(split.guards.size(), 1u);  // the length holds for every B
 }
 
+TEST(Plan, OutputsThatAreAlwaysLargeKeepAScheduleForUnalignedOnes) {
+  Planned p = planned("graph g(x: f32[5000000]) { y = neg(x) return y }");
+  const std::vector<Schedule>& schedules = p.plan.groups[0].schedules;
+  ASSERT_EQ(schedules.size(), 2u);
+  EXPECT_TRUE(schedules[0].streaming && schedules[0].guards.empty());
+  EXPECT_FALSE(schedules[1].streaming);
+}
+
 TEST(Plan, SoftmaxKeepsItsExponentialsBetweenPasses) {
   Planned p = planned("graph g(x: f32[B, 64]) { y = softmax(x, dim=-1) return y }");
   EXPECT_EQ(p.plan.groups[0].schedules.back().staged, std::vector<NodeId>{p.node("y.exp")});

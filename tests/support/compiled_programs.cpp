@@ -1,6 +1,7 @@
 #include "support/compiled_programs.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 
 #include "emit/emit.h"
@@ -10,30 +11,38 @@ namespace {
 
 // The kernels of all programs.
 struct Kernels {
-  std::vector<KernelSource> sources;
-  std::map<std::string, std::string> names;  // text of a kernel without its name → name
-  std::map<std::string, size_t> unit_of;     // by name
+  std::deque<KernelSource> sources;                  // different ones
+  std::map<std::string, const KernelSource*> known;  // by key
+  std::map<std::string, size_t> unit_of;             // by name
 
+  // The kernel's source, with the symbols of the first that is equal up to names.
   KernelSource add(loop::Kernel kernel) {
     loop::verify(kernel, "lower");
-    const std::string stem = kernel.name;
-    kernel.name = "kernel";
+    kernel.name = fmt::format("k{}_{}", sources.size(), kernel.name);
     kernel.comment.clear();
-    const auto [place, is_new] =
-        names.try_emplace(print(kernel), fmt::format("k{}_{}", names.size(), stem));
-    kernel.name = place->second;
     KernelSource source = emit_cpp(kernel);
-    if (is_new) sources.push_back(source);
+    const auto found = known.find(source.key);
+    if (found == known.end()) {
+      sources.push_back(source);
+      known.emplace(source.key, &sources.back());
+      return source;
+    }
+    source.name = found->second->name;
+    for (size_t i = 0; i < source.phases.size(); ++i) {
+      source.phases[i].symbol = found->second->phases[i].symbol;
+    }
     return source;
   }
 
   std::vector<Unit> units(size_t count) {
-    std::stable_sort(sources.begin(), sources.end(),
-                     [](const auto& a, const auto& b) { return a.text.size() > b.text.size(); });
+    std::vector<const KernelSource*> sorted;
+    for (const KernelSource& source : sources) sorted.push_back(&source);
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto* a, const auto* b) { return a->text.size() > b->text.size(); });
     std::vector<std::vector<const KernelSource*>> parts(std::min(count, sources.size()));
-    for (size_t i = 0; i < sources.size(); ++i) {
-      parts[i % parts.size()].push_back(&sources[i]);
-      unit_of[sources[i].name] = i % parts.size();
+    for (size_t i = 0; i < sorted.size(); ++i) {
+      parts[i % parts.size()].push_back(sorted[i]);
+      unit_of[sorted[i]->name] = i % parts.size();
     }
     std::vector<Unit> units;
     for (const auto& part : parts) units.push_back({"programs", translation_unit(part)});
@@ -61,13 +70,13 @@ std::vector<CompiledProgram> compile_programs(const std::vector<PlannedProgram>&
   }
   JitOptions options;
   options.cache_dir = cache_dir;
-  std::map<std::string, Library> library_of;
+  const auto library_of = std::make_shared<std::map<std::string, Library>>();
   const std::vector<Library> libraries = compile(kernels.units(units), options);
-  for (const auto& [name, unit] : kernels.unit_of) library_of[name] = libraries[unit];
+  for (const auto& [name, unit] : kernels.unit_of) (*library_of)[name] = libraries[unit];
   const KernelLoader load = [library_of](const std::vector<const KernelSource*>& wanted) {
     std::vector<LoadedKernel> loaded;
     for (const KernelSource* source : wanted) {
-      loaded.push_back(loaded_kernel(*source, library_of.at(source->name)));
+      loaded.push_back(loaded_kernel(*source, library_of->at(source->name)));
     }
     return loaded;
   };

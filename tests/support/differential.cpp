@@ -13,6 +13,8 @@
 #include "plan/plan.h"
 #include "support/compiled_programs.h"
 #include "support/interpret_plan.h"
+#include "support/layouts.h"
+#include "support/random.h"
 #include "support/random_graphs.h"
 
 namespace ingot::testing {
@@ -20,7 +22,8 @@ namespace {
 
 constexpr FusionMode modes[] = {FusionMode::off, FusionMode::automatic, FusionMode::all};
 constexpr const char* mode_names[] = {"off", "auto", "all"};
-constexpr double most_elements = 300000;  // of one tensor: larger ones are another test's
+// Of one tensor; larger ones are another test's.
+constexpr double most_elements = 300000, most_sampled = 10000;
 
 // Results, or what was wrong with the inputs.
 struct Outcome {
@@ -45,25 +48,37 @@ struct Case {
   Outcome expected;
 };
 
-bool fits(const Graph& graph, const Bindings& sizes) {
+bool fits(const Graph& graph, const Bindings& sizes, double most) {
   for (const Node& node : graph.nodes) {
     double elements = 1;
     for (const Sym& size : node.type.shape) {
       elements *= static_cast<double>(size.evaluate(sizes));
     }
-    if (elements > most_elements || elements < 0) return false;
+    if (elements > most || elements < 0) return false;
   }
   return true;
 }
 
-std::vector<Case> cases_of(const Trial& trial) {
+// Inputs of one type become one tensor.
+void repeat_inputs(std::vector<Tensor>* inputs) {
+  for (size_t i = 1; i < inputs->size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      const bool same = (*inputs)[j].dtype() == (*inputs)[i].dtype() &&
+                        (*inputs)[j].shape() == (*inputs)[i].shape();
+      if (same) (*inputs)[i] = (*inputs)[j];
+    }
+  }
+}
+
+std::vector<Case> cases_of(const Trial& trial, double most = most_elements) {
   std::vector<Case> cases;
   for (const Bindings& sizes : trial.sizes) {
-    if (!fits(trial.source, sizes)) continue;
+    if (!fits(trial.source, sizes, most)) continue;
     Case& added = cases.emplace_back();
     for (const auto& [name, value] : sizes) added.name += fmt::format("{}={} ", name, value);
     added.sizes = sizes;
     added.inputs = random_inputs(trial.source, sizes, trial.seed, trial.seed % 2 == 1);
+    if (trial.seed % 8 == 5) repeat_inputs(&added.inputs);
     added.expected =
         outcome([&] { return evaluate(trial.source, added.inputs, Precision::per_op); });
   }
@@ -103,12 +118,15 @@ std::string difference(const Outcome& got, const Outcome& expected,
   return "";
 }
 
-// Every group with its schedule number `number` (or its last) whatever the sizes.
+// Every group with its schedule number `number` (or its last) whatever the sizes. Behind one with
+// streaming stores, which need aligned outputs, the last stays.
 Plan with_schedule(Plan plan, size_t number) {
   for (Group& group : plan.groups) {
     Schedule chosen = group.schedules[std::min(number, group.schedules.size() - 1)];
     chosen.guards.clear();
+    const Schedule last = group.schedules.back();
     group.schedules = {chosen};
+    if (chosen.streaming) group.schedules.push_back(last);
   }
   return plan;
 }
@@ -129,37 +147,80 @@ Plan plan_for(const Graph& graph, FusionMode mode, const DeviceModel& device = d
   return plan;
 }
 
+// A plan of the program: as the planner makes it, or `edited`, as if somebody had written it.
+Plan plan_of(const Graph& graph, FusionMode mode, bool edited) {
+  Plan plan = plan_for(graph, mode);
+  if (!edited) return plan;
+  PlanOptions options;
+  options.fusion = mode;
+  plan = parse_plan(graph, print(graph, plan), "<plan>", device_model("cpu"), options);
+  verify(graph, plan, "parsed plan");
+  return plan;
+}
+
+std::string interpreted_with(const Graph& graph, const Plan& plan, size_t schedule, bool texts,
+                             const std::vector<Case>& cases, const std::set<size_t>& except) {
+  const Plan chosen = with_schedule(plan, schedule);
+  const PlanKernels kernels = lower_plan(graph, chosen, texts);
+  for (const Case& each : cases) {
+    Outcome got = outcome([&] { return interpret_plan(graph, chosen, kernels, each.inputs); });
+    std::string text = difference(got, each.expected, except);
+    if (text.empty()) continue;
+    return fmt::format("interpreted, fusion {}, schedule {}, {}: {}",
+                       mode_names[static_cast<size_t>(plan.fusion)], schedule, each.name, text);
+  }
+  return "";
+}
+
+// Other numerics give other bits, but no invalid kernels.
+void interpret_in(Numerics numerics, const Graph& graph, const std::vector<Case>& cases) {
+  const Plan plan = plan_for(graph, FusionMode::all, device_model("cpu"), numerics);
+  const PlanKernels kernels = lower_plan(graph, plan);
+  for (const Case& each : cases) {
+    outcome([&] { return interpret_plan(graph, plan, kernels, each.inputs); });
+  }
+}
+
+void check_text(const Trial& trial) {
+  const std::string text = print(trial.source);
+  if (print(parse_graph(text, "<graph>")) == text) return;
+  throw std::runtime_error("graph does not parse back:\n" + text);
+}
+
 std::string interpreted(const Trial& trial) {
   const std::vector<Case> cases = cases_of(trial);
   const std::set<size_t> except = library_outputs(trial);
-  const std::string text = print(trial.source);
-  if (print(parse_graph(text, "<graph>")) != text) return "graph does not parse back:\n" + text;
+  check_text(trial);
   const Graph graph = run_graph_passes(trial.source);
-  for (size_t mode = 0; mode < std::size(modes); ++mode) {
-    Plan plan = plan_for(graph, modes[mode]);
-    if (trial.seed % 4 == 0) {  // as if somebody had written it
-      PlanOptions options;
-      options.fusion = modes[mode];
-      plan = parse_plan(graph, print(graph, plan), "<plan>", device_model("cpu"), options);
-      verify(graph, plan, "parsed plan");
-    }
+  for (FusionMode mode : modes) {
+    const Plan plan = plan_of(graph, mode, trial.seed % 4 == 0);
     for (size_t number = 0; number < most_schedules(plan); ++number) {
-      const Plan chosen = with_schedule(plan, number);
-      for (const Case& each : cases) {
-        Outcome got = outcome([&] { return interpret_plan(graph, chosen, each.inputs); });
-        std::string text = difference(got, each.expected, except);
-        if (text.empty()) continue;
-        return fmt::format("interpreted, fusion {}, schedule {}, {}: {}", mode_names[mode], number,
-                           each.name, text);
-      }
+      std::string text = interpreted_with(graph, plan, number, true, cases, except);
+      if (!text.empty()) return text;
     }
   }
-  // Other numerics give other bits, but no invalid kernels.
-  for (Numerics numerics : {Numerics::wide, Numerics::fast}) {
-    const Plan plan = plan_for(graph, FusionMode::all, device_model("cpu"), numerics);
-    for (const Case& each : cases) {
-      outcome([&] { return interpret_plan(graph, plan, each.inputs); });
-    }
+  for (Numerics numerics : {Numerics::wide, Numerics::fast}) interpret_in(numerics, graph, cases);
+  return "";
+}
+
+// One fused plan with one of its schedules, and now and then something else.
+std::string sampled(const Trial& trial) {
+  Random random(trial.seed ^ 0x7A11);
+  const std::vector<Case> cases = cases_of(trial, most_sampled);
+  const std::set<size_t> except = library_outputs(trial);
+  if (random.chance(25)) check_text(trial);
+  const Graph graph = run_graph_passes(trial.source);
+  const FusionMode mode = random.chance(50) ? FusionMode::automatic : FusionMode::all;
+  const Plan plan = plan_of(graph, mode, random.chance(15));
+  const auto number = static_cast<size_t>(random.below(static_cast<int64_t>(most_schedules(plan))));
+  std::string text = interpreted_with(graph, plan, number, random.chance(15), cases, except);
+  if (!text.empty()) return text;
+  if (random.chance(15)) {
+    const Plan apart = plan_of(graph, FusionMode::off, false);
+    return interpreted_with(graph, apart, 0, false, cases, except);
+  }
+  if (random.chance(10)) {
+    interpret_in(random.chance(50) ? Numerics::wide : Numerics::fast, graph, cases);
   }
   return "";
 }
@@ -192,7 +253,11 @@ std::string compiled_difference(const Trial& trial, const std::vector<Planned>& 
     for (size_t i = 0; i < programs.size(); ++i) {
       for (int threads : {1, 2}) {
         const Executable executable = programs[i]->executable(threads);
-        Outcome got = outcome([&] { return run(executable, each.inputs); });
+        const bool laid_out = (i + static_cast<size_t>(threads) + trial.seed) % 2 == 0;
+        Outcome got = outcome([&] {
+          return laid_out ? run_in_layouts(executable, each.inputs, trial.seed + i)
+                          : run(executable, each.inputs);
+        });
         if (!planned[i].exact) continue;
         std::string text = difference(got, each.expected, except);
         if (text.empty() && first) text = difference(got, *first, {});
@@ -205,6 +270,31 @@ std::string compiled_difference(const Trial& trial, const std::vector<Planned>& 
     }
   }
   return "";
+}
+
+// One fused plan with one of its schedules; now and then the separate one, or one for tiny caches.
+void sample_plans(const Trial& trial, size_t number, std::vector<PlannedProgram>* programs,
+                  std::vector<Planned>* planned) {
+  Random random(trial.seed ^ 0x7A11);
+  const Graph graph = run_graph_passes(trial.source);
+  const FusionMode mode = random.chance(50) ? FusionMode::automatic : FusionMode::all;
+  const char* mode_name = mode_names[static_cast<size_t>(mode)];
+  const bool tiny = random.chance(25);
+  const Plan plan = plan_for(graph, mode, tiny ? small_caches() : device_model("cpu"));
+  const auto schedule =
+      static_cast<size_t>(random.below(static_cast<int64_t>(most_schedules(plan))));
+  programs->push_back({graph, with_schedule(plan, schedule)});
+  planned->push_back({number, fmt::format("fusion {}, schedule {}{}", mode_name, schedule,
+                                          tiny ? ", small caches" : "")});
+  if (random.chance(20) || trial.library_order) {
+    programs->push_back({graph, plan_for(graph, FusionMode::off)});
+    planned->push_back({number, "fusion off"});
+  }
+  if (random.chance(10)) {
+    const Numerics numerics = random.chance(50) ? Numerics::wide : Numerics::fast;
+    programs->push_back({graph, plan_for(graph, FusionMode::all, device_model("cpu"), numerics)});
+    planned->push_back({number, "fusion all, wide or fast", false});
+  }
 }
 
 // The program's plans: three modes, and the other schedules.
@@ -234,14 +324,14 @@ void add_plans(const Trial& trial, size_t number, std::vector<PlannedProgram>* p
 }
 
 void compile_and_compare(const std::vector<Trial>& trials, const std::string& cache_dir,
-                         std::vector<std::string>* reasons) {
+                         Depth depth, std::vector<std::string>* reasons) {
   std::vector<PlannedProgram> programs;
   std::vector<Planned> planned;
   for (size_t t = 0; t < trials.size(); ++t) {
     std::vector<PlannedProgram> own;
     std::vector<Planned> own_planned;
     try {
-      add_plans(trials[t], t, &own, &own_planned);
+      (depth == Depth::all ? add_plans : sample_plans)(trials[t], t, &own, &own_planned);
     } catch (const std::exception& error) {
       (*reasons)[t] = error_text(error);
       continue;
@@ -286,23 +376,23 @@ Trial random_trial(uint64_t seed, const RandomOptions& options) {
   return {seed, random_graph(seed, options), {usual_sizes(), other_sizes(seed)}, options.products};
 }
 
-std::string interpreted_difference(const Trial& trial) {
+std::string interpreted_difference(const Trial& trial, Depth depth) {
   try {
-    return interpreted(trial);
+    return depth == Depth::all ? interpreted(trial) : sampled(trial);
   } catch (const std::exception& error) {
     return "interpreted, " + error_text(error);
   }
 }
 
 std::vector<std::string> compiled_differences(const std::vector<Trial>& trials,
-                                              const std::string& cache_dir) {
+                                              const std::string& cache_dir, Depth depth) {
   std::vector<std::string> reasons(trials.size());
   try {
-    compile_and_compare(trials, cache_dir, &reasons);
+    compile_and_compare(trials, cache_dir, depth, &reasons);
   } catch (const std::exception& error) {  // one program spoils the unit: which?
     if (trials.size() == 1) return {error_text(error)};
     for (size_t t = 0; t < trials.size(); ++t) {
-      reasons[t] = compiled_differences({trials[t]}, cache_dir)[0];
+      reasons[t] = compiled_differences({trials[t]}, cache_dir, depth)[0];
     }
   }
   return reasons;
@@ -325,8 +415,8 @@ std::string write_failure(const Trial& trial, const std::string& reason, const s
   const std::string path = fmt::format("{}/{}.ingot", folder, name);
   std::string comment = "# ";
   for (char c : last) comment += c == '\n' ? std::string("\n# ") : std::string(1, c);
-  const std::string text =
-      fmt::format("{}\n# inputs: seed {}\n{}", comment, trial.seed, print(smallest.source));
+  const std::string text = fmt::format("{}\n# again: {}/tests/fuzz/graph_fuzz {} {}\n{}", comment,
+                                       INGOT_BUILD_DIR, path, trial.seed, print(smallest.source));
   write_file(path, text);
   return fmt::format("{}\nwas: {}\n{}", path, reason, text);
 }

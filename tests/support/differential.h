@@ -22,14 +22,20 @@ struct Trial {
 // A random program at the usual and at other sizes.
 Trial random_trial(uint64_t seed, const RandomOptions& options);
 
+enum class Depth {
+  all,   // every fusion mode, schedule and setting
+  some,  // a choice of them by the seed: for many programs
+};
+
 // What the executions disagree on, or "". Fusion off, auto and all; bits, where NaNs are equal.
 // Inputs on which the evaluator fails must fail everywhere.
-std::string interpreted_difference(const Trial& trial);
+std::string interpreted_difference(const Trial& trial, Depth depth = Depth::all);
 
 // The same with compiled kernels, 1 and 2 threads, and with each group's other schedules whatever
 // their guards say. One text a trial. `cache_dir`: of the compiled kernels; empty: the user's.
 std::vector<std::string> compiled_differences(const std::vector<Trial>& trials,
-                                              const std::string& cache_dir);
+                                              const std::string& cache_dir,
+                                              Depth depth = Depth::all);
 
 using Difference = std::function<std::string(const Trial&)>;
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <optional>
 #include <stdexcept>
 
 #include "loop/loop.h"
@@ -20,9 +21,8 @@ bool guards_hold(const Schedule& schedule, const Bindings& sizes) {
   return true;
 }
 
-void run_group(const Graph& graph, const Plan& plan, const Group& group, const Schedule& schedule,
-               const Bindings& sizes, std::map<NodeId, Tensor>* values) {
-  loop::Kernel kernel = lower(graph, plan, group, schedule);
+void run_kernel(const Graph& graph, const loop::Kernel& kernel, const Bindings& sizes,
+                std::map<NodeId, Tensor>* values) {
   std::vector<Tensor> workspaces;
   workspaces.reserve(kernel.params.size());
   std::vector<loop::BufferRef> buffers;
@@ -87,7 +87,24 @@ void sprinkle(Tensor* tensor, uint64_t seed) {
 
 }  // namespace
 
-std::vector<Tensor> interpret_plan(const Graph& graph, const Plan& plan,
+PlanKernels lower_plan(const Graph& graph, const Plan& plan, bool texts) {
+  PlanKernels kernels;
+  for (const Group& group : plan.groups) {
+    kernels.emplace_back();
+    for (const Schedule& schedule : group.schedules) {
+      loop::Kernel kernel = lower(graph, plan, group, schedule);
+      verify(kernel, group.name);
+      std::string text = texts ? print(kernel) : "";
+      if (texts && print(loop::parse_kernel(text, "<kernel>")) != text) {
+        throw std::runtime_error("kernel does not parse back:\n" + text);
+      }
+      kernels.back().push_back(std::move(kernel));
+    }
+  }
+  return kernels;
+}
+
+std::vector<Tensor> interpret_plan(const Graph& graph, const Plan& plan, const PlanKernels& kernels,
                                    const std::vector<Tensor>& inputs,
                                    const std::string& schedule_name) {
   std::vector<std::vector<int64_t>> shapes;
@@ -98,19 +115,14 @@ std::vector<Tensor> interpret_plan(const Graph& graph, const Plan& plan,
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes.size()); ++id) {
     if (graph[id].op == Op::constant) values[id] = *graph[id].data;
   }
-  for (const Group& group : plan.groups) {
-    const Schedule* chosen = nullptr;
-    for (const Schedule& schedule : group.schedules) {
-      loop::Kernel kernel = lower(graph, plan, group, schedule);
-      verify(kernel, group.name);
-      std::string text = print(kernel);
-      if (print(loop::parse_kernel(text, "<kernel>")) != text) {
-        throw std::runtime_error("kernel does not parse back:\n" + text);
-      }
-      bool named = !schedule_name.empty() && schedule.name == schedule_name;
-      if (named || (chosen == nullptr && guards_hold(schedule, sizes))) chosen = &schedule;
+  for (size_t g = 0; g < plan.groups.size(); ++g) {
+    const std::vector<Schedule>& schedules = plan.groups[g].schedules;
+    std::optional<size_t> chosen;
+    for (size_t i = 0; i < schedules.size(); ++i) {
+      bool named = !schedule_name.empty() && schedules[i].name == schedule_name;
+      if (named || (!chosen && guards_hold(schedules[i], sizes))) chosen = i;
     }
-    run_group(graph, plan, group, *chosen, sizes, &values);
+    run_kernel(graph, kernels[g][chosen.value()], sizes, &values);
   }
   std::vector<Tensor> outputs;
   for (NodeId id : graph.outputs) outputs.push_back(values.at(id));

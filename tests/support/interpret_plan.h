@@ -6,13 +6,17 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "loop/loop.h"
 #include "plan/plan.h"
 
 namespace ingot::testing {
 
-// Every schedule of every group is lowered, verified, printed and parsed back; the one that the
-// guards choose (or `schedule_name` where a group has it) is interpreted.
-std::vector<Tensor> interpret_plan(const Graph& graph, const Plan& plan,
+// The kernels of every schedule of every group, verified; with `texts` printed and parsed back.
+using PlanKernels = std::vector<std::vector<loop::Kernel>>;
+PlanKernels lower_plan(const Graph& graph, const Plan& plan, bool texts = true);
+
+// Interprets the kernels that the guards choose (or `schedule_name` where a group has it).
+std::vector<Tensor> interpret_plan(const Graph& graph, const Plan& plan, const PlanKernels& kernels,
                                    const std::vector<Tensor>& inputs,
                                    const std::string& schedule_name = "");
 

@@ -6,30 +6,10 @@
 #include <set>
 
 #include "base/error.h"
+#include "support/random.h"
 
 namespace ingot::testing {
 namespace {
-
-class Random {
- public:
-  // Mixed, so that neighbouring seeds are not one sequence with a shift.
-  explicit Random(uint64_t seed) : state_(mixed(mixed(seed) + 1)) {}
-  uint64_t next() { return mixed(state_ += 0x9E3779B97F4A7C15u); }
-  int64_t below(int64_t n) { return static_cast<int64_t>(next() % static_cast<uint64_t>(n)); }
-  bool chance(int percent) { return below(100) < percent; }
-  template <class List>
-  const auto& pick(const List& list) {
-    return list[static_cast<size_t>(below(static_cast<int64_t>(list.size())))];
-  }
-
- private:
-  static uint64_t mixed(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
-  uint64_t state_;
-};
 
 bool has_attr(const OpInfo& info, std::string_view name) {
   return std::any_of(info.attrs.begin(), info.attrs.end(),
@@ -50,6 +30,42 @@ class Generator {
       }
     }
     choose_outputs();
+    return builder_.take();
+  }
+
+  // One value after the other, of which now and then an older one is used again. Or ops side by
+  // side on many inputs, whose results are joined here and there and all returned.
+  Graph run_long() {
+    const bool deep = options_.form == GraphForm::deep;
+    const Shape shape{random_.chance(50) ? Sym::var("B") : Sym(1 + random_.below(40))};
+    const DType main = dtype();
+    const int64_t inputs = deep ? 2 : 1 + options_.nodes / 3;
+    for (int64_t i = 0; i < inputs; ++i) keep(input(main, shape));
+    for (int i = 0; i < options_.nodes; ++i) {
+      const size_t back = deep && random_.chance(80)
+                              ? 0
+                              : static_cast<size_t>(random_.below(static_cast<int64_t>(
+                                    std::min<size_t>(pool_.size(), deep ? 12 : pool_.size()))));
+      const NodeId a = pool_[pool_.size() - 1 - back];
+      try {
+        if (random_.chance(6)) {
+          keep(builder_.add(Op::broadcast, {reduced(a, some_dims(a), true)}, {{"shape", shape}}));
+        } else if (type(a).dtype != main) {
+          keep(add(Op::cast, {a}, {{"dtype", main}}));
+        } else {
+          keep(random_.chance(55) ? unary(a) : binary(a, like(a)));
+        }
+      } catch (const Error&) {
+      }
+    }
+    int left = deep ? 4 : 1000;
+    std::set<NodeId> used;
+    for (const Node& node : builder_.graph().nodes)
+      used.insert(node.operands.begin(), node.operands.end());
+    for (size_t i = pool_.size(); i-- > 0 && left > 0;) {
+      if (used.count(pool_[i]) == 0) builder_.output(pool_[i], fmt::format("out{}", --left));
+    }
+    if (builder_.graph().outputs.empty()) builder_.output(pool_.back(), "out");
     return builder_.take();
   }
 
@@ -102,6 +118,10 @@ class Generator {
   void make_inputs() {
     Shape base;
     for (int64_t i = random_.below(random_.chance(15) ? 4 : 3); i >= 0; --i) base.push_back(size());
+    while (element_count(base).evaluate(usual_sizes()) > options_.elements) {
+      base[static_cast<size_t>(random_.below(static_cast<int64_t>(base.size())))] =
+          Sym(1 + random_.below(5));
+    }
     DType main = dtype();
     for (int64_t i = 1 + random_.below(4); i > 0; --i) {
       Shape shape = base;
@@ -163,11 +183,12 @@ class Generator {
         {8, &Generator::around},       {5, &Generator::diamond},  {4, &Generator::twice_reduced},
         {18, &Generator::movement},    {5, &Generator::concat},   {6, &Generator::gather},
         {8, &Generator::composite},    {3, &Generator::creation}, {2, &Generator::select},
+        {6, &Generator::any_row},
     };
     if ((options_.products || options_.whole_products) && random_.chance(15)) {
       return random_.chance(70) ? matmul() : conv();
     }
-    int64_t left = random_.below(109);
+    int64_t left = random_.below(115);
     for (const auto& [weight, function] : steps) {
       if ((left -= weight) < 0) return (this->*function)();
     }
@@ -441,6 +462,58 @@ class Generator {
     keep(add(Op::gather, {table, ids}, {{"dim", dim}, {"out_of_range", mode}}));
   }
 
+  // ---- any row of the table, with whatever attributes inference takes
+
+  AttrValue any_attr(const AttrInfo& attr, NodeId a) {
+    const auto dims = static_cast<int64_t>(rank(a));
+    switch (attr.type) {
+      case AttrType::boolean:
+        return random_.chance(50);
+      case AttrType::integer:
+        return random_.below(dims + 2) - 1;
+      case AttrType::real:
+        return random_.chance(50) ? 0.5 : 2.0;
+      case AttrType::dtype:
+        return any_dtype();
+      case AttrType::sizes: {
+        std::vector<Sym> sizes;
+        const int64_t most = attr.name == "dims" ? std::max<int64_t>(dims, 1) : 4;
+        const int64_t count = random_.chance(60) ? dims : random_.below(2 * dims + 2);
+        for (int64_t i = 0; i < count; ++i) sizes.push_back(Sym(random_.below(most)));
+        if (attr.name == "shape" && random_.chance(60)) return std::vector<Sym>(shape(a));
+        return sizes;
+      }
+      case AttrType::text:
+        break;  // what it may be stands in the op's own code: its default
+    }
+    return std::string(attr.default_text);
+  }
+
+  void any_row() {
+    const OpInfo& info = random_.pick(all_ops());
+    const bool product = info.category == Category::contraction;
+    if (info.op == Op::input || info.op == Op::constant || product) return;
+    for (int attempt = 0; attempt < 12; ++attempt) {
+      const NodeId a = any();
+      std::vector<NodeId> operands;
+      const int most = info.max_operands < 0 ? info.min_operands + 2 : info.max_operands;
+      const int count = info.min_operands +
+                        static_cast<int>(random_.below(std::max(most - info.min_operands, 0) + 1));
+      for (int i = 0; i < count; ++i) {
+        operands.push_back(i == 0 ? a : random_.chance(60) ? like(a) : any());
+      }
+      try {
+        Attrs attrs;
+        for (const AttrInfo& attr : info.attrs) {
+          if (!attr.default_text.empty() && random_.chance(40)) continue;
+          if (attr.type != AttrType::text) attrs[std::string(attr.name)] = any_attr(attr, a);
+        }
+        return keep(add(info.op, std::move(operands), std::move(attrs)));
+      } catch (const Error&) {
+      }
+    }
+  }
+
   // ---- creation and products
 
   void creation() {
@@ -556,7 +629,8 @@ class Generator {
 }  // namespace
 
 Graph random_graph(uint64_t seed, const RandomOptions& options) {
-  return Generator(seed, options).run();
+  Generator generator(seed, options);
+  return options.form == GraphForm::usual ? generator.run() : generator.run_long();
 }
 
 const Bindings& usual_sizes() {

@@ -7,7 +7,10 @@
 
 namespace ingot::testing {
 
+enum class GraphForm { usual, deep, wide };
+
 struct RandomOptions {
+  GraphForm form = GraphForm::usual;
   int nodes = 12;            // steps tried; what inference rejects is dropped
   int64_t elements = 60000;  // largest tensor at usual_sizes()
   // Products of small whole numbers: any order of summation gives the same bits.

@@ -353,8 +353,12 @@ SliceRange slice_range(const Sym& start, const Sym& end, const Sym& step, const 
   const Sym first = forward ? clamped(start, size) : clamped_backward(start, size);
   const Sym past = forward ? clamped(end, size) : clamped_backward(end, size);
   const Sym length = forward ? past - first : first - past;
+  // Numbers from the same side, the end not behind the start: empty whatever the size.
+  const auto from = start.constant(), to = end.constant();
+  const bool crossed =
+      from && to && (*from < 0) == (*to < 0) && (forward ? *to <= *from : *from <= *to);
   // A symbolic length is taken to be ≥ 0; one that is not is found when sizes are bound.
-  const bool empty = length.constant().value_or(1) <= 0;
+  const bool empty = crossed || length.constant().value_or(1) <= 0;
   return {first, step, empty ? Sym(0) : ceil_div(length, forward ? stride : -stride)};
 }
 

@@ -253,14 +253,18 @@ class DomainFinder {
     return true;
   }
 
+  // A buffer may be read at several indices: the one found first says least about its readers, so
+  // what is made in the group spreads before.
   void assign(NodeId id, Index index) {
-    if (known_.emplace(id, std::move(index)).second) queue_.push_back(id);
+    if (!known_.emplace(id, std::move(index)).second) return;
+    (inside(id) || id == anchor_ ? queue_ : buffers_).push_back(id);
   }
 
   void spread() {
-    while (!queue_.empty()) {
-      NodeId id = queue_.front();
-      queue_.pop_front();
+    while (!queue_.empty() || !buffers_.empty()) {
+      std::deque<NodeId>& next = queue_.empty() ? buffers_ : queue_;
+      NodeId id = next.front();
+      next.pop_front();
       if (inside(id)) to_operands(id);
       to_consumers(id);
     }
@@ -479,7 +483,7 @@ class DomainFinder {
   NodeId contraction_ = -1, anchor_ = -1;
   std::map<NodeId, std::vector<std::pair<NodeId, int>>> uses_;
   std::map<NodeId, Index> known_;
-  std::deque<NodeId> queue_;
+  std::deque<NodeId> queue_, buffers_;  // known, and not yet spread to operands and consumers
   Ranges ranges_;
 };
 

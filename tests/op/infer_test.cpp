@@ -168,6 +168,9 @@ TEST(Infer, Slice) {
   EXPECT_EQ(sliced("f32[N]", "1", "2147483647"), "f32[N - 1]");
   EXPECT_EQ(sliced("f32[N]", "0", "-1"), "f32[N - 1]");
   EXPECT_EQ(sliced("f32[N]", "0", "64"), "f32[min(64, N)]");
+  EXPECT_EQ(sliced("f32[N]", "2", "1"), "f32[0]");
+  EXPECT_EQ(sliced("f32[N]", "-1", "-2"), "f32[0]");
+  EXPECT_EQ(sliced("f32[N]", "1", "2", "-1"), "f32[0]");
   EXPECT_EQ(sliced("f32[2*N]", "N", "2*N"), "f32[N]");
   EXPECT_EQ(sliced("f32[2*N]", "0", "2*N", "2"), "f32[N]");
   EXPECT_EQ(sliced("f32[10]", "-1", "-9223372036854775807", "-1"), "f32[10]");

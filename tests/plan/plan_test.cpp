@@ -328,6 +328,14 @@ TEST(Plan, OutputsThatAreAlwaysLargeKeepAScheduleForUnalignedOnes) {
   EXPECT_FALSE(schedules[1].streaming);
 }
 
+// x is read forwards and backwards in one group.
+TEST(Plan, ABufferReadAtTwoIndicesDoesNotDecideTheDomain) {
+  Planned p = planned(R"(graph g(x: f32[192, 2]) {
+      r = slice(x, starts=[0, 1], ends=[192, -3], steps=[1, -1]) s = log_softmax(r, dim=0)
+      l = leaky_relu(x, alpha=0.5) d = div(x, s) y = le(l, d) return y })");
+  EXPECT_EQ(p.plan.groups.size(), 1u);
+}
+
 TEST(Plan, SoftmaxKeepsItsExponentialsBetweenPasses) {
   Planned p = planned("graph g(x: f32[B, 64]) { y = softmax(x, dim=-1) return y }");
   EXPECT_EQ(p.plan.groups[0].schedules.back().staged, std::vector<NodeId>{p.node("y.exp")});

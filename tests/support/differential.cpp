@@ -52,9 +52,11 @@ bool fits(const Graph& graph, const Bindings& sizes, double most) {
   for (const Node& node : graph.nodes) {
     double elements = 1;
     for (const Sym& size : node.type.shape) {
-      elements *= static_cast<double>(size.evaluate(sizes));
+      const int64_t value = size.evaluate(sizes);
+      if (value < 0) return false;
+      elements *= static_cast<double>(value);
     }
-    if (elements > most || elements < 0) return false;
+    if (elements > most) return false;
   }
   return true;
 }
@@ -73,7 +75,7 @@ void repeat_inputs(std::vector<Tensor>* inputs) {
 std::vector<Case> cases_of(const Trial& trial, double most = most_elements) {
   std::vector<Case> cases;
   for (const Bindings& sizes : trial.sizes) {
-    if (!fits(trial.source, sizes, most)) continue;
+    if (!fits(trial.source, sizes, most)) continue;  // too large, or no sizes of this program
     Case& added = cases.emplace_back();
     for (const auto& [name, value] : sizes) added.name += fmt::format("{}={} ", name, value);
     added.sizes = sizes;

@@ -80,12 +80,14 @@ class Fusion {
     Analysis rest;                    // of the owner then
     std::vector<Union> grown;         // the consumers
     std::vector<int> moved;           // units only the consumers need then
+    std::vector<NodeId> kept;         // the owner's nodes then
     Sym materialized, recomputed;     // bytes of both choices
     double slower_us = 0;             // predicted
   };
   std::optional<Recomputation> weigh(int owner, NodeId value);
   void recompute_value(int owner, NodeId value);
   bool find_moved(Recomputation* r) const;
+  std::vector<NodeId> kept_nodes(const Recomputation& r) const;
   void apply(Recomputation r);
   void explain(const Recomputation& r);
   std::vector<NodeId> subtree(const Cluster& cluster, NodeId value) const;

@@ -129,6 +129,10 @@ std::optional<Fusion::Recomputation> Fusion::weigh(int owner, NodeId value) {
     us_after = work_of(r.rest).us;
   }
   if (!find_moved(&r)) return std::nullopt;
+  if (!r.left.empty()) {  // without what moves, the rest still has to run over one domain
+    r.kept = kept_nodes(r);
+    if (!analyze(graph_, r.kept, r.left, &r.rest)) return std::nullopt;
+  }
   for (int c : r.consumers) {
     const Cluster& consumer = at(c);
     Union next;
@@ -168,6 +172,17 @@ bool Fusion::find_moved(Recomputation* r) const {
     r->moved.push_back(u);
   }
   return true;
+}
+
+// The owner's nodes then, with the views between them.
+std::vector<NodeId> Fusion::kept_nodes(const Recomputation& r) const {
+  std::vector<NodeId> kept = at(r.owner).recomputed;
+  std::erase_if(kept, [&](NodeId id) { return r.rest.evaluations.count(id) == 0; });
+  for (int u : at(r.owner).units) {
+    if (std::find(r.moved.begin(), r.moved.end(), u) != r.moved.end()) continue;
+    kept.insert(kept.end(), unit(u).nodes.begin(), unit(u).nodes.end());
+  }
+  return with_views(graph_, units_, kept);
 }
 
 void Fusion::recompute_value(int owner, NodeId value) {
@@ -224,11 +239,8 @@ void Fusion::apply(Recomputation r) {
     owner.alive = false;
     return;
   }
-  std::vector<NodeId> kept = owner.recomputed;
-  std::erase_if(kept, [&](NodeId id) { return r.rest.evaluations.count(id) == 0; });
-  owner.recomputed = kept;
-  for (int u : owner.units) kept.insert(kept.end(), unit(u).nodes.begin(), unit(u).nodes.end());
-  owner.nodes = with_views(graph_, units_, kept);
+  std::erase_if(owner.recomputed, [&](NodeId id) { return r.rest.evaluations.count(id) == 0; });
+  owner.nodes = std::move(r.kept);
   owner.outputs = std::move(r.left);
   owner.domain = std::move(r.rest.domain);
   owner.alike = false;

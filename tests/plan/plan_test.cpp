@@ -336,6 +336,15 @@ TEST(Plan, ABufferReadAtTwoIndicesDoesNotDecideTheDomain) {
   EXPECT_EQ(p.plan.groups.size(), 1u);
 }
 
+// The select is computed again in the group of the minimum; relu's place was known by it only.
+TEST(Plan, WhatIsLeftOfAGroupStillHasADomain) {
+  Planned p = planned(R"(graph g(x0: i32[100, 2, 2], x1: i32[100, 2, 2], x3: bool[100, 2, 2]) {
+      n = bit_not(x3) a = all(n, dims=[1]) s = select(n, x0, x1) m = min(s, dims=[0], keepdims=true)
+      d = sub(s, m) v = reshape(x1, shape=[200, 2]) r = relu(v) return r, d, a })",
+                      FusionMode::automatic);
+  expect_sums(p);
+}
+
 TEST(Plan, SoftmaxKeepsItsExponentialsBetweenPasses) {
   Planned p = planned("graph g(x: f32[B, 64]) { y = softmax(x, dim=-1) return y }");
   EXPECT_EQ(p.plan.groups[0].schedules.back().staged, std::vector<NodeId>{p.node("y.exp")});

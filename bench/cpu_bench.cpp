@@ -1,5 +1,5 @@
-// Memory-bound works on 256 MiB f32 tensors, separate and fused, as shares of the best copy loop
-// that moves the same bytes in the same process; and what compiling costs.
+// The works of cpu_works.h, separate and fused, as shares of the best copy loop that moves the same
+// bytes in the same process; and what compiling costs.
 //
 //   cpu_bench [--json] [--threads N]... [--repeats N] [--model magika.onnx] [--only WORK]...
 
@@ -16,49 +16,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cpu_works.h"
+
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr int64_t rows = 16384, columns = 4096;  // 256 MiB of f32
-
-struct Work {
-  const char* name;
-  const char* text;
-  ingot::Sizes sizes;
-};
-
-// One tensor in, one out, but for chain4 (two in) and add_rmsnorm (two in, two out). Vectors stay
-// in the caches.
-const Work works[] = {
-    {"chain4",
-     "graph chain4(x: f32[M, N], b: f32[N], s: f32[N], r: f32[M, N]) {\n"
-     "  t = add(x, b)\n  u = mul(t, s)\n  v = silu(u)\n  y = add(v, r)\n  return y\n}\n",
-     {{"M", 4096}, {"N", 16384}}},
-    {"bias_gelu",
-     "graph bias_gelu(x: f32[M, N], b: f32[N]) {\n"
-     "  t = add(x, b)\n  y = gelu(t)\n  return y\n}\n",
-     {{"M", 4096}, {"N", 16384}}},
-    {"softmax_4096",
-     "graph softmax(x: f32[M, 4096]) {\n  y = softmax(x, dim=-1)\n  return y\n}\n",
-     {{"M", rows}}},
-    {"layer_norm_4096",
-     "graph layer_norm(x: f32[M, 4096], gamma: f32[4096], beta: f32[4096]) {\n"
-     "  y = layer_norm(x, gamma, beta, dims=[-1])\n  return y\n}\n",
-     {{"M", rows}}},
-    {"add_rmsnorm_4096",
-     "graph add_rmsnorm(x: f32[M, 4096], residual: f32[M, 4096], gamma: f32[4096]) {\n"
-     "  h = add(x, residual)\n  y = rms_norm(h, gamma, dims=[-1])\n  return y, h\n}\n",
-     {{"M", rows}}},
-    {"add_mul_add_relu",
-     "graph chain_relu(x: f32[M, N]) {\n"
-     "  t = add(x, 0.25)\n  u = mul(t, 1.5)\n  v = add(u, -0.125)\n  y = relu(v)\n  return y\n}\n",
-     {{"M", 4096}, {"N", 16384}}},
-    {"add_mul_add_relu_vectors",  // three vectors of 64 KiB come from the second-level cache
-     "graph chain_relu(x: f32[M, N], b: f32[N], s: f32[N], r: f32[N]) {\n"
-     "  t = add(x, b)\n  u = mul(t, s)\n  v = add(u, r)\n  y = relu(v)\n  return y\n}\n",
-     {{"M", 4096}, {"N", 16384}}},
-};
+using bench::Work;
 
 struct Arguments {
   bool json = false;
@@ -203,7 +166,7 @@ bool is_wanted(const Arguments& arguments, const std::string& work) {
 }
 
 void print_line(const Json& row) {
-  std::printf("%-17s %7d %12.2f %9.2f %8.2f %7.1f %10.1f %8.0f %%  %s\n",
+  std::printf("%-29s %7d %12.2f %9.2f %8.2f %7.1f %10.1f %8.0f %%  %s\n",
               row["work"].get<std::string>().c_str(), row["threads"].get<int>(),
               row["separate_ms"].get<double>(), row["fused_ms"].get<double>(),
               row["speedup"].get<double>(), row["gbs"].get<double>(), row["copy_gbs"].get<double>(),
@@ -227,11 +190,11 @@ void print_compilation(const Json& compilation) {
 
 Json run_works(const Arguments& arguments) {
   if (!arguments.json) {
-    std::printf("%-17s %7s %12s %9s %8s %7s %10s %10s  %s\n", "work", "threads", "separate ms",
+    std::printf("%-29s %7s %12s %9s %8s %7s %10s %10s  %s\n", "work", "threads", "separate ms",
                 "fused ms", "speedup", "GB/s", "copy GB/s", "share", "results");
   }
   Json rows_json = Json::array();
-  for (const Work& work : works) {
+  for (const Work& work : bench::all_works()) {
     if (!is_wanted(arguments, work.name)) {
       continue;
     }

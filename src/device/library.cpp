@@ -191,6 +191,7 @@ std::set<std::string> sections_used(std::string_view text) {
   std::set<std::string> sections;
   for (const std::string& word : words_of(text)) {
     if (word == "F64" || word == "I64" || word == "M64") sections.insert("f64");
+    if (word == "Rows") sections.insert("rows");
     if (word.starts_with("stream_")) sections.insert("stream");
     size_t bar = word.rfind('_');
     if (bar == std::string::npos) continue;

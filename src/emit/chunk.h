@@ -32,11 +32,12 @@ struct EmittedValue {
   bool lane_accumulator = false;  // a partial result in each lane
 };
 
-// The chunk of a vector loop that is being written: elements var … var + 63.
+// The chunk of a vector loop that is being written: elements var … var + 63, or as `across` says.
 struct Chunk {
   std::string ir_var;  // the loop's variable in the IR
   std::string var;     // and in the text
   std::string live;    // the lanes that exist, where these may not be all 64; else empty
+  std::string across;  // the IR's row variable: 4 rows by 16 elements var … var + 15
   int64_t prefetch_bytes = 0;
   std::set<std::string> inside;  // names that the loop defines, its own variable too
 };

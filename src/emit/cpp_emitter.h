@@ -41,6 +41,7 @@ class Emitter {
   void emit(const loop::Accumulate& accumulate);
   void emit(const loop::Finish& finish);
   void emit(const loop::Store& store);
+  void store_vector(const loop::Store& store, const std::string& text, const LaneAccess& at);
   void emit(const loop::Product& product);
   void emit(const std::shared_ptr<loop::Loop>& loop);
 
@@ -55,7 +56,7 @@ class Emitter {
   Lanes operand_lanes(const loop::Operand& operand, DType dtype) const;
   Lanes result_lanes(const loop::Let& let) const;
   std::string rounded(std::string text, DType dtype) const;
-  std::string load_text(const loop::Load& load) const;
+  std::string load_text(const loop::Load& load);
   void emit_subscript_load(const loop::Load& load);
   static bool advances(const Sym& index, std::string_view variable);
   void prefetch(const loop::Load& load);
@@ -78,8 +79,14 @@ class Emitter {
                           const std::string& text);
   std::string extent_name(const std::string& var, const Sym& extent);
   void declare_rows(const std::vector<loop::Stmt>& body);
+  void declare_row(const std::string& buffer, const Sym& index);
   std::pair<Sym, Sym> split(const Sym& index) const;
-  std::vector<loop::Stmt> hoist(const loop::Loop& loop, std::vector<loop::Stmt>& rest) const;
+  static std::vector<loop::Stmt> hoist(const std::vector<loop::Stmt>& body,
+                                       std::set<std::string> inside, std::vector<loop::Stmt>& rest);
+  bool differs_by_row(const Sym& index) const;
+  std::string rows_name(const Sym& index);
+  std::string rows_arguments(const std::string& buffer, const Sym& index);
+  bool rows_aligned(const Sym& index) const;
   bool is_varying(const loop::Stmt& stmt) const;
   bool is_varying(const Sym& sym) const;
   bool is_varying(const std::vector<loop::Guard>& guards) const;

@@ -235,6 +235,13 @@ bool Emitter::advances(const Sym& index, std::string_view variable) {
 }
 
 void Emitter::prefetch(const Load& load) {
+  if (differs_by_row(load.index)) {
+    if (access(load.index).kind != LaneAccess::contiguous) return;
+    int64_t lines = std::max<int64_t>(across_columns * byte_size(load.dtype) / 64, 1);
+    return line(fmt::format("prefetch_rows<{}>({}, {});", lines,
+                            rows_arguments(load.buffer, load.index), chunk_->prefetch_bytes));
+  }
+  if (!chunk_->across.empty()) return;  // read once for four rows
   // What the iterations of the phase read again and again stays in a cache by itself.
   if (!advances(load.index, phase_var_) || access(load.index).kind != LaneAccess::contiguous)
     return;
@@ -243,9 +250,16 @@ void Emitter::prefetch(const Load& load) {
                    pointer(load.buffer, access(load.index).index), chunk_->prefetch_bytes));
 }
 
-std::string Emitter::load_text(const Load& load) const {
+std::string Emitter::load_text(const Load& load) {
   std::string_view name = dtype_name(load.dtype);
   LaneAccess at = access(load.index);
+  if (differs_by_row(load.index)) {
+    return fmt::format("{}_{}({})", at.kind == LaneAccess::uniform ? "each_row" : "load_rows", name,
+                       rows_arguments(load.buffer, load.index));
+  }
+  if (chunk_ && !chunk_->across.empty() && at.kind == LaneAccess::contiguous) {
+    return fmt::format("repeat_row_{}({})", name, pointer(load.buffer, at.index));
+  }
   std::string holds = load.guards.empty() ? "" : condition(load.guards);
   if (at.kind == LaneAccess::uniform) {
     std::string element = fmt::format("{}[{}]", buffers_.at(load.buffer), subscript(at.index));
@@ -428,24 +442,32 @@ void Emitter::emit(const Store& store) {
                   {fmt::format("return {};", pointer(store.buffer, lane_index(store.index)))});
     return line(fmt::format("scatter_{}({}_at, {}{});", name, function, text, live_argument()));
   }
-  std::string place = pointer(store.buffer, at.index);
-  if (!chunk_) {
-    return line(fmt::format("{}store_{}({}, {}, 1);", target_.cuda ? "if (thread == 0) " : "", name,
-                            place, text));
-  }
-  const std::string stored = fmt::format("store_{}{}({}, {}{});", whole_word(at.index), name, place,
-                                         text, live_argument());
+  if (chunk_) return store_vector(store, text, at);
+  line(fmt::format("{}store_{}({}, {}, 1);", target_.cuda ? "if (thread == 0) " : "", name,
+                   pointer(store.buffer, at.index), text));
+}
+
+void Emitter::store_vector(const Store& store, const std::string& text, const LaneAccess& at) {
+  DType dtype = buffer_dtypes_.at(store.buffer);
+  std::string_view name = dtype_name(dtype);
+  const bool rows = differs_by_row(store.index);
+  const std::string place =
+      rows ? rows_arguments(store.buffer, store.index) : pointer(store.buffer, at.index);
+  const std::string_view form = rows ? "rows_" : "";
+  const std::string stored =
+      fmt::format("store_{}{}{}({}, {}{});", rows ? "" : whole_word(at.index), form, name, place,
+                  text, live_argument());
   if (store.mode != StoreMode::streaming || !can_stream(dtype) || target_.cuda) return line(stored);
   streams_ = true;
   // Rows of unknown length: some may start off a line, or end in a chunk.
   std::vector<std::string> conditions;
   if (!chunk_->live.empty()) conditions.push_back(chunk_->live + " == all_lanes");
-  if (aligned(store.index)) {
+  if (rows ? rows_aligned(store.index) : aligned(store.index)) {
     source_.needs_alignment = true;
   } else {
-    conditions.push_back(fmt::format("on_line({})", place));
+    conditions.push_back(fmt::format("{}({})", rows ? "rows_on_line" : "on_line", place));
   }
-  const std::string streamed = fmt::format("stream_{}({}, {});", name, place, text);
+  const std::string streamed = fmt::format("stream_{}{}({}, {});", form, name, place, text);
   if (conditions.empty()) return line(streamed);
   line(fmt::format("if ({})", join(conditions, " && ")));
   line("  " + streamed);

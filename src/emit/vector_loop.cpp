@@ -86,11 +86,12 @@ bool multiple_of(const Sym& sym, int64_t n) {
 
 }  // namespace
 
-std::vector<Stmt> Emitter::hoist(const Loop& loop, std::vector<Stmt>& rest) const {
-  Effects effects(loop.body);
-  std::set<std::string> inside{loop.var};
+// The statements that do not depend on what is `inside`.
+std::vector<Stmt> Emitter::hoist(const std::vector<Stmt>& body, std::set<std::string> inside,
+                                 std::vector<Stmt>& rest) {
+  Effects effects(body);
   std::vector<Stmt> hoisted;
-  for (const Stmt& stmt : loop.body) {
+  for (const Stmt& stmt : body) {
     std::optional<std::set<std::string>> read = names_read(stmt);
     const auto* load = std::get_if<Load>(&stmt);
     bool fixed =
@@ -103,26 +104,40 @@ std::vector<Stmt> Emitter::hoist(const Loop& loop, std::vector<Stmt>& rest) cons
 }
 
 void Emitter::vector_loop(const Loop& loop) {
-  std::vector<Stmt> body;
-  std::vector<Stmt> hoisted = hoist(loop, body);
+  const bool across = !loop.across.empty();
+  INGOT_CHECK(!across || !target_.cuda, "kernel {}: rows side by side on a GPU", kernel_.name);
+  std::set<std::string> variables{loop.var};
+  if (across) variables.insert(loop.across);
+  std::vector<Stmt> inner, body, by_row;
+  std::vector<Stmt> hoisted = hoist(loop.body, variables, inner);
+  if (across) {
+    by_row = hoist(inner, {loop.var}, body);
+    ranges_.insert_or_assign(loop.across, Sym(across_rows));
+  } else {
+    body = std::move(inner);
+  }
   std::string extent = extent_name(loop.var, loop.extent);
   std::optional<int64_t> constant = loop.extent.constant();
   ranges_.insert_or_assign(loop.var, loop.extent);
   // An empty loop must not read what it hoists, nor report.
-  bool conditional = !constant && std::ranges::any_of(hoisted, [](const Stmt& stmt) {
+  auto reads = [](const Stmt& stmt) {
     const auto* index = std::get_if<IndexValue>(&stmt);
     return std::holds_alternative<Load>(stmt) || (index != nullptr && index->report >= 0);
-  });
+  };
+  bool conditional =
+      !constant && (std::ranges::any_of(hoisted, reads) || std::ranges::any_of(by_row, reads));
   if (conditional) open(fmt::format("if ({} > 0) {{", extent));
   if (!constant || *constant > 0) statements(hoisted);
-  Chunk chunk{loop.var, "", "", loop.prefetch_bytes, {loop.var}};
+  Chunk chunk{loop.var, "", "", loop.across, loop.prefetch_bytes, {loop.var}};
   add_defined(body, chunk.inside);
   chunk_ = chunk;
   declare_rows(body);
+  if (!constant || *constant > 0) statements(by_row);
   chunk_.reset();
   names_.open();
   chunk.var = names_.unique(loop.var);
-  const bool whole = multiple_of(loop.extent, target_.lanes);
+  const int64_t step = across ? across_columns : target_.lanes;
+  const bool whole = multiple_of(loop.extent, step);
   if (target_.cuda) {
     open(fmt::format("for (long {0} = {1} * thread; {0} < {2}; {0} += {3}) {{", chunk.var,
                      target_.lanes, extent, target_.lanes * target_.team));
@@ -130,8 +145,7 @@ void Emitter::vector_loop(const Loop& loop) {
     open("{");
     line(fmt::format("const long {} = 0;", chunk.var));
   } else {
-    open(fmt::format("for (long {0} = 0; {0} < {1}; {0} += {2}) {{", chunk.var, extent,
-                     target_.lanes));
+    open(fmt::format("for (long {0} = 0; {0} < {1}; {0} += {2}) {{", chunk.var, extent, step));
   }
   if (!whole) {
     chunk.live = names_.unique("live");
@@ -163,17 +177,59 @@ void Emitter::declare_rows(const std::vector<Stmt>& body) {
     for (const std::string& name : index.variables()) {
       if (chunk_->inside.contains(name) && name != chunk_->ir_var) return;
     }
-    LaneAccess at = access(index);
-    if (at.kind == LaneAccess::lanes) return;
-    std::string place = subscript(split(at.index).first);
-    bool quotient = place.find_first_of("/%") != std::string::npos;
-    if (!quotient && place.size() < long_place) return;
-    std::string text = fmt::format("{} + {}", buffers_.at(buffer), place);
-    if (rows_.contains(text)) return;
-    std::string type = fmt::format("{}{}*", written_.contains(buffer) ? "" : "const ",
-                                   storage_type(buffer_dtypes_.at(buffer)));
-    rows_[text] = shared_name(buffer + "_row", type, text);
+    if (differs_by_row(index)) {
+      rows_name(index);
+    } else {
+      declare_row(buffer, index);
+    }
   });
+}
+
+void Emitter::declare_row(const std::string& buffer, const Sym& index) {
+  LaneAccess at = access(index);
+  if (at.kind == LaneAccess::lanes) return;
+  std::string place = subscript(split(at.index).first);
+  bool quotient = place.find_first_of("/%") != std::string::npos;
+  if (!quotient && place.size() < long_place) return;
+  std::string text = fmt::format("{} + {}", buffers_.at(buffer), place);
+  if (rows_.contains(text)) return;
+  std::string type = fmt::format("{}{}*", written_.contains(buffer) ? "" : "const ",
+                                 storage_type(buffer_dtypes_.at(buffer)));
+  rows_[text] = shared_name(buffer + "_row", type, text);
+}
+
+bool Emitter::differs_by_row(const Sym& index) const {
+  return chunk_ && !chunk_->across.empty() && index.uses(chunk_->across);
+}
+
+// Where the four rows start: a variable for what the subscript has besides the loop's own variable.
+std::string Emitter::rows_name(const Sym& index) {
+  std::vector<std::string> starts;
+  Sym fixed = split(access(index).index).first;
+  for (int64_t row = 0; row < across_rows; row++) {
+    starts.push_back(subscript(fixed.substitute({{chunk_->across, Sym(row)}}, ranges_)));
+  }
+  std::string text = fmt::format("{{{{{}}}}}", join(starts, ", "));
+  if (2 * depth_ + text.size() + 24 > line_width) {
+    std::string indent(2 * depth_ + 6, ' ');
+    text = fmt::format("{{{{{}}}}}", join(starts, ",\n" + indent));
+  }
+  return shared_name("rows", "Rows", text);
+}
+
+// Buffer, starts of the rows, place in the row.
+std::string Emitter::rows_arguments(const std::string& buffer, const Sym& index) {
+  Sym moving = split(access(index).index).second;
+  return fmt::format("{}, {}, {}", buffers_.at(buffer), rows_name(index), subscript(moving));
+}
+
+bool Emitter::rows_aligned(const Sym& index) const {
+  Sym at = Sym(across_columns) * Sym::var(std::string(chunk_var));
+  for (int64_t row = 0; row < across_rows; row++) {
+    std::map<std::string, Sym, std::less<>> place{{chunk_->ir_var, at}, {chunk_->across, Sym(row)}};
+    if (!multiple_of(index.substitute(place, ranges_), across_columns)) return false;
+  }
+  return true;
 }
 
 void Emitter::chunk_body(const std::vector<Stmt>& body, const Chunk& chunk) {
@@ -189,7 +245,8 @@ std::string Emitter::shared_name(const std::string& wanted, std::string_view typ
     if (shared.text == text) return shared.name;
   }
   std::string name = names_.unique(wanted);
-  std::string head = type == "long" ? "const long " : fmt::format("{} const ", type);
+  std::string head =
+      type.ends_with('*') ? fmt::format("{} const ", type) : fmt::format("const {} ", type);
   if (2 * depth_ + head.size() + name.size() + text.size() + 4 <= line_width) {
     line(fmt::format("{}{} = {};", head, name, text));
   } else {
@@ -220,7 +277,7 @@ bool Emitter::uses_varying_values(const Sym& sym) const {
 }
 
 bool Emitter::is_varying(const Sym& sym) const {
-  return sym.uses(chunk_->ir_var) || uses_varying_values(sym);
+  return sym.uses(chunk_->ir_var) || differs_by_row(sym) || uses_varying_values(sym);
 }
 
 bool Emitter::is_varying(const std::vector<Guard>& guards) const {
@@ -296,6 +353,7 @@ LaneAccess Emitter::access(const Sym& index) const {
     return LaneAccess{stride->is(0) ? LaneAccess::uniform : LaneAccess::contiguous, first};
   };
   if (std::optional<LaneAccess> found = classify(lane_index(index))) return *found;
+  INGOT_CHECK(chunk_->across.empty(), "kernel {}: rows by lanes", kernel_.name);
   Sym at = Sym(target_.lanes) * Sym::var(std::string(chunk_var)) + Sym::var(std::string(lane_var));
   Ranges ranges = uses_values(index) ? Ranges{} : ranges_;
   ranges.insert_or_assign(std::string(lane_var), Sym(target_.lanes));

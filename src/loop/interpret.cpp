@@ -244,10 +244,13 @@ class Interpreter {
 
   void run(const std::shared_ptr<LoopStep>& s) {
     int64_t extent = s->extent.evaluate(program_.cells);
-    for (int64_t i = 0; i < extent; i++) {
-      cell(s->var).i = i;
-      if (s->vector) lane_ = static_cast<size_t>(i % 64);
-      steps(s->body);
+    for (int64_t row = 0; row < (s->across ? across_rows : 1); row++) {
+      if (s->across) cell(*s->across).i = row;
+      for (int64_t i = 0; i < extent; i++) {
+        cell(s->var).i = i;
+        if (s->vector) lane_ = static_cast<size_t>(i % 64);
+        steps(s->body);
+      }
     }
   }
 

@@ -21,6 +21,11 @@
 // other way: iteration j may only touch lane j % 64 of a 64-lane accumulator declared outside.
 // `finish` combines the lanes by halves (32, 16, … 1). Store in a vector loop: each iteration its
 // own element. Scalars defined outside a vector loop are uniform inside it.
+// `for j in vector(n) across q(4)` has the iterations (q, j), run as 4 rows by 16 values of j at a
+// time, so that what does not depend on q is loaded once for 4 rows: loads, arithmetic and stores
+// only, subscripts that count with j or do not depend on it, n a multiple of 16. Iterations may
+// store one element twice where they store equal values: a block of rows that ends past the last
+// row repeats that one.
 #pragma once
 
 #include <memory>
@@ -37,10 +42,12 @@ enum class LoopKind : uint8_t { serial, vector };
 struct Loop;
 using Stmt = std::variant<Let, Load, IndexValue, Accumulator, Accumulate, Finish, Store, Product,
                           std::shared_ptr<Loop>>;
+inline constexpr int64_t across_rows = 4, across_columns = 16;
 struct Loop {
   std::string var;
   LoopKind kind;
   Sym extent;
+  std::string across = {};     // vector loops: the row variable, or empty
   int64_t prefetch_bytes = 0;  // vector loops: T0 prefetch this far ahead of every contiguous load
   std::vector<Stmt> body;
 };

@@ -4,6 +4,7 @@
 //     report "a run-time error"             (number r of `report r` below, counted from 0)
 //     phase p in parallel(N) grain 4 { … }
 //   for j in vector(N) prefetch 2048 { … }  and  for k in serial(4) { … }
+//   for j in vector(N) across q(4) { … }
 //   t: f32 = add(x0, 0.5)                   u: bool = lt(2: f32, 3)   v: f32 = elu(t, alpha=1)
 //   x0: f32 = load x[j - 3] if 0 <= j - 3 < 8 and 0 <= p < 4 else 0 report 0
 //   i: i64 = index 4*j                      m: bool = within 0 <= j < 8 report 0
@@ -193,11 +194,14 @@ class Printer {
   }
 
   void print(const std::shared_ptr<Loop>& loop) {
-    std::string prefetch =
-        loop->prefetch_bytes == 0 ? "" : fmt::format(" prefetch {}", loop->prefetch_bytes);
+    std::string how;
+    if (!loop->across.empty()) {
+      how = fmt::format(" across {}({})", name_text(loop->across), across_rows);
+    }
+    if (loop->prefetch_bytes != 0) how += fmt::format(" prefetch {}", loop->prefetch_bytes);
     out_.open(fmt::format("for {} in {}({}){} {{", name_text(loop->var),
                           loop->kind == LoopKind::vector ? "vector" : "serial", loop->extent.text(),
-                          prefetch));
+                          how));
     body(loop->body);
     out_.close();
   }
@@ -543,6 +547,15 @@ class Parser {
     in_.expect("(");
     loop->extent = Sym::parse(in_);
     in_.expect(")");
+    if (in_.accept("across")) {
+      loop->across = in_.identifier("the row variable");
+      in_.expect("(");
+      Location at = in_.location();
+      if (integer("the rows") != across_rows) {
+        in_.fail(at, fmt::format("a loop runs across {} rows", across_rows));
+      }
+      in_.expect(")");
+    }
     if (in_.accept("prefetch")) loop->prefetch_bytes = integer("the prefetch distance");
     loop->body = body();
     return loop;

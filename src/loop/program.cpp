@@ -213,6 +213,7 @@ class Preparation {
     step->extent = expression(loop->extent);
     auto names = names_;
     step->var = define(loop->var);
+    if (!loop->across.empty()) step->across = define(loop->across);
     step->body = body(loop->body);
     names_ = std::move(names);
     return step;

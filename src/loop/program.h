@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "loop/loop.h"
 #include "op/apply.h"
@@ -94,6 +95,7 @@ using Step = std::variant<LetStep, LoadStep, IndexStep, AccumulatorStep, Accumul
 struct LoopStep {
   size_t var;
   bool vector;
+  std::optional<size_t> across;  // the row variable
   Expression extent;
   std::vector<Step> body;
 };

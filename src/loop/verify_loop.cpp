@@ -137,7 +137,7 @@ class Verifier {
       }
       check(loop_vars_.contains(name) || sizes_.contains(name),
             "{}: '{}' in {} is not defined here", what, name, sym.text());
-      varying = varying || name == vector_var_;
+      varying = varying || name == vector_var_ || (!row_var_.empty() && name == row_var_);
     }
     linear(sym, what);
     return varying;
@@ -355,6 +355,11 @@ class Verifier {
       return;
     }
     check(vector_loop_ == outside, "vector loop {} inside a vector loop", loop->var);
+    if (!loop->across.empty()) {
+      declare_loop_var(loop->across);
+      row_var_ = loop->across;
+      rows(*loop);
+    }
     vector_loop_ = next_vector_loop_++;
     vector_var_ = loop->var;
     vector_empty_ = loop->extent.is(0);
@@ -369,6 +374,51 @@ class Verifier {
     vector_empty_ = false;
     vector_var_.clear();
     loop_vars_.erase(loop->var);
+    loop_vars_.erase(row_var_);
+    row_var_.clear();
+  }
+
+  // A loop across rows: what the emitter can run 4 rows by 16 columns at a time.
+  void rows(const Loop& loop) const {
+    const std::string what = fmt::format("loop {} across {}", loop.var, loop.across);
+    const Sym& n = loop.extent;
+    check(n.constant_part() % across_columns == 0 &&
+              std::ranges::all_of(
+                  n.terms(), [](const Sym::Term& t) { return t.factor % across_columns == 0; }),
+          "{}: {} is no multiple of {}", what, n.text(), across_columns);
+    auto counts = [&](const Sym& index) {
+      std::optional<Sym> stride = index.stride(loop.var);
+      check(stride && (stride->is(0) || stride->is(1)), "{}: [{}] does not count with {}", what,
+            index.text(), loop.var);
+      for (const std::string& name : index.variables()) {
+        auto value = values_.find(name);
+        check(name == loop.var || name == loop.across || sizes_.contains(name) ||
+                  loop_vars_.contains(name) || (value != values_.end() && !value->second.varying),
+              "{}: [{}] depends on '{}'", what, index.text(), name);
+      }
+      return stride->is(1);
+    };
+    std::set<std::string> stored;
+    for (const Stmt& stmt : loop.body) {
+      if (const auto* store = std::get_if<Store>(&stmt)) {
+        stored.insert(store->buffer);
+        check(counts(store->index) && store->index.uses(loop.across),
+              "{}: store {}[{}]: not an element for each iteration", what, store->buffer,
+              store->index.text());
+      }
+    }
+    for (const Stmt& stmt : loop.body) {
+      const auto* load = std::get_if<Load>(&stmt);
+      check(load != nullptr || std::holds_alternative<Let>(stmt) ||
+                std::holds_alternative<Store>(stmt),
+            "{}: loads, arithmetic and stores only", what);
+      if (load == nullptr) continue;
+      check(load->guards.empty(), "{}: {} is loaded with a guard", what, load->name);
+      // An iteration may run twice, so what it reads has to stay.
+      check(!stored.contains(load->buffer), "{}: loads from '{}', which it stores to", what,
+            load->buffer);
+      counts(load->index);
+    }
   }
 
   // Remembers an access for `compare`.
@@ -394,7 +444,7 @@ class Verifier {
   std::map<std::string, Buffer> buffers_;
   std::map<std::string, Definition> values_;
   std::map<std::string, AccumulatorInfo> accumulators_;
-  std::string phase_var_, vector_var_;
+  std::string phase_var_, vector_var_, row_var_;
   bool phase_extent_is_one_ = false, vector_once_ = false, vector_empty_ = false;
   int vector_loop_ = outside, next_vector_loop_ = 0;
   std::vector<std::string> inner_vars_;  // of serial loops inside the vector loop

@@ -206,6 +206,7 @@ void Nest::plain_phase() {
     flat_phase(outer, *inner);
     return;
   }
+  if (inner && schedule_.row_blocks) return row_blocks(outer, *inner);
   for (const Var& var : outer) outer_extent = outer_extent * var.extent;
   int64_t block = columns_ ? reduction_lanes : flat_block;
   bool blocked = inner && (columns_ || outer.empty() || !inner->extent.constant() ||
@@ -245,6 +246,49 @@ void Nest::flat_phase(const std::vector<Var>& outer, const Var& inner) {
   body();
   values_.close_loop(loop::LoopKind::vector, elementwise_prefetch());
   add_phase(p, blocks, grain_for(flat_block));
+}
+
+// Four rows side by side, so that a row vector is loaded once for them. A last block of fewer rows
+// repeats the last one; columns that are left over go row by row.
+void Nest::row_blocks(const std::vector<Var>& outer, const Var& inner) {
+  Sym rows(1);
+  for (const Var& var : outer) rows = rows * var.extent;
+  const Sym side(loop::across_rows), width(loop::across_columns);
+  std::optional<int64_t> length = inner.extent.constant(), count = rows.constant();
+  const bool blocked = !length || *length > unblocked_inner;
+  Sym blocks = blocked ? ceil_div(inner.extent, Sym(flat_block)) : Sym(1);
+  Sym extent = ceil_div(rows, side) * blocks;
+  std::string var = values_.unique("p"), row = values_.unique("q");
+  Sym p = Sym::var(var);
+  Sym first = blocked ? Sym(flat_block) * mod(p, blocks) : Sym(0);
+  Sym columns = blocked ? min(Sym(flat_block), inner.extent - first) : inner.extent;
+  if (length && *length % flat_block == 0 && blocked) columns = Sym(flat_block);
+  Sym whole = width * floor_div(columns, width);
+  Sym place = side * (blocked ? floor_div(p, blocks) : p) + Sym::var(row);
+  if (!count || *count % loop::across_rows != 0) place = min(place, rows - Sym(1));
+
+  values_.open(var, extent);
+  for (const DomainVar& part : inner.parts) values_.bind_var(part.name, Sym(0));
+  auto nest = [&](const Sym& from, const std::string& j) {
+    bind_outer(outer, place);
+    values_.bind_var(inner.parts.back().name, from + Sym::var(j));
+  };
+  std::string j = blocked ? values_.unique("j") : inner.name;
+  values_.open_across(j, whole, row);
+  nest(first, j);
+  body();
+  values_.close_loop(loop::LoopKind::vector, elementwise_prefetch() / loop::across_rows);
+  if (Sym rest = columns - whole; !rest.is(0)) {
+    std::string k = values_.unique("k");
+    values_.open(row, side);
+    values_.open(k, rest);
+    nest(first + whole, k);
+    body();
+    values_.close_loop(loop::LoopKind::vector);
+    values_.close_loop(loop::LoopKind::serial);
+  }
+  int64_t columns_a_block = blocked ? flat_block : *length;
+  add_phase(var, extent, grain_for(loop::across_rows * columns_a_block));
 }
 
 // Opens the vector loop over `var`, whole or from `first` for `block` elements.

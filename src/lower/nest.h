@@ -52,6 +52,7 @@ class Nest {
   // Phases.
   void plain_phase();
   void flat_phase(const std::vector<Var>& outer, const Var& inner);
+  void row_blocks(const std::vector<Var>& outer, const Var& inner);
   void split_phases();
   void product_phase();
   void matmul_phase();

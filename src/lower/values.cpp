@@ -92,6 +92,7 @@ Sym Values::substituted(const Sym& in_domain_vars) const {
   Ranges ranges;
   for (const Scope& scope : scopes_) {
     if (!scope.var.empty()) ranges[scope.var] = scope.extent;
+    if (!scope.across.empty()) ranges[scope.across] = Sym(loop::across_rows);
   }
   return in_domain_vars.substitute(environment_, ranges);
 }
@@ -99,6 +100,12 @@ Sym Values::substituted(const Sym& in_domain_vars) const {
 void Values::open(const std::string& var, const Sym& extent) {
   scopes_.push_back({{}, {}, var, extent});
   if (!var.empty()) defined_[var] = scopes_.size() - 1;
+}
+
+void Values::open_across(const std::string& var, const Sym& extent, const std::string& row_var) {
+  open(var, extent);
+  scopes_.back().across = row_var;
+  defined_[row_var] = scopes_.size() - 1;
 }
 
 std::vector<loop::Stmt> Values::close() {
@@ -111,6 +118,7 @@ void Values::close_loop(loop::LoopKind kind, int64_t prefetch_bytes) {
   auto nest = std::make_shared<loop::Loop>();
   nest->var = scopes_.back().var;
   nest->extent = scopes_.back().extent;
+  nest->across = scopes_.back().across;
   nest->kind = kind;
   nest->prefetch_bytes = prefetch_bytes;
   nest->body = close();

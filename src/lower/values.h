@@ -38,6 +38,8 @@ class Values {
 
   // Scopes nest like the loops; `var` is the loop's variable ("" for none) with its extent.
   void open(const std::string& var, const Sym& extent);
+  // The scope of a vector loop that runs across rows, too.
+  void open_across(const std::string& var, const Sym& extent, const std::string& row_var);
   std::vector<loop::Stmt> close();
   // Closes the scope and appends it to the enclosing one as a loop.
   void close_loop(loop::LoopKind kind, int64_t prefetch_bytes = 0);
@@ -73,6 +75,7 @@ class Values {
     std::map<std::string, Typed> memo;
     std::string var;
     Sym extent;
+    std::string across = {};
   };
   struct Element {
     std::string buffer;

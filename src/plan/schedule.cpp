@@ -9,6 +9,8 @@ namespace {
 
 constexpr int64_t tile_bytes = 256 << 10;  // of a product's block: stays in the second-level cache
 constexpr int64_t fewest_rows = 16, most_rows = 128, rows_of_unknown_width = 32;
+constexpr int64_t long_vectors = 32 << 10;   // bytes of row vectors that leave no room in L1
+constexpr int64_t fewest_blocked_rows = 32;  // fewer: repeating the last row costs too much
 constexpr int64_t split_length = 8 * trailing_chunk;  // shorter rows are not worth a second phase
 
 // Guards that hold for every size vanish; a variant whose guards cannot hold does too.
@@ -49,6 +51,58 @@ Schedule split(const Analysis& analysis, const std::string& base, const DeviceMo
   return schedule;
 }
 
+// What rows side by side need: every subscript counts with the last variable or does not depend on
+// it. The bytes of operands that are the same in every row; 0: nothing is gained, or not possible.
+Sym row_vector_bytes(const Graph& graph, const Group& group, const Analysis& analysis) {
+  const std::vector<DomainVar>& vars = analysis.domain.vars;
+  if (vars.size() < 2 || analysis.levels > 0) return 0;
+  for (NodeId id : group.nodes) {
+    Op op = graph[id].op;
+    if (op == Op::concat || op == Op::pad || op == Op::gather || op == Op::iota) return 0;
+  }
+  const std::string& column = vars.back().name;
+  auto other_rows = [&](const Sym& place) {
+    return std::count_if(vars.begin(), vars.end() - 1,
+                         [&](const DomainVar& var) { return place.uses(var.name); });
+  };
+  auto flat = [&](NodeId id, std::vector<Sym> index) {
+    const Shape& shape = graph[id].type.shape;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (shape[d].is(1)) index[d] = Sym(0);
+    }
+    return flat_index(shape, index);
+  };
+  for (NodeId id : group.outputs) {
+    Sym place = flat(id, analysis.domain.index.at(id));
+    std::optional<Sym> stride = place.stride(column);
+    if (!stride || !stride->is(1) || other_rows(place) + 1 < std::ssize(vars)) return 0;
+  }
+  Sym bytes;
+  for (const auto& [id, evaluations] : analysis.reads) {
+    for (const Evaluation& read : evaluations) {
+      Sym place = flat(id, read.index);
+      std::optional<Sym> stride = place.stride(column);
+      if (!stride || !(stride->is(0) || stride->is(1))) return 0;
+      if (stride->is(1) && other_rows(place) == 0) {
+        bytes = bytes + vars.back().extent * Sym(byte_size(graph[id].type.dtype));
+      }
+    }
+  }
+  return bytes;
+}
+
+Schedule row_blocks(const Analysis& analysis, const Schedule& plain, const Sym& vector_bytes) {
+  Schedule schedule = plain;
+  schedule.name = "row blocks";
+  schedule.row_blocks = true;
+  Sym rows(1);
+  for (size_t i = 0; i + 1 < analysis.domain.vars.size(); ++i) {
+    rows = rows * analysis.domain.vars[i].extent;
+  }
+  schedule.guards = {{vector_bytes, long_vectors}, {rows, fewest_blocked_rows}};
+  return schedule;
+}
+
 }  // namespace
 
 std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
@@ -80,14 +134,19 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
       group.domain.vars.back().reduced) {
     offer(split(analysis, plain.name, device));
   }
-  if (full && !device.gpu) {  // on a GPU a plain store is as fast
-    Schedule streaming = plain;
-    streaming.name += ", streaming";
-    streaming.streaming = true;
-    streaming.guards = {
-        {group.traffic.read + group.traffic.written, static_cast<int64_t>(device.cache_bytes)}};
-    offer(std::move(streaming));
+  auto streaming = [&](Schedule schedule) {
+    schedule.name += ", streaming";
+    schedule.streaming = true;
+    schedule.guards.push_back(
+        {group.traffic.read + group.traffic.written, static_cast<int64_t>(device.cache_bytes)});
+    return schedule;
+  };
+  if (Sym bytes = device.gpu ? Sym(0) : row_vector_bytes(graph, group, analysis); !bytes.is(0)) {
+    Schedule blocks = row_blocks(analysis, plain, bytes);
+    offer(streaming(blocks));
+    offer(std::move(blocks));
   }
+  if (full && !device.gpu) offer(streaming(plain));  // on a GPU a plain store is as fast
   offer(std::move(plain));
   return schedules;
 }

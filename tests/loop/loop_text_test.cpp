@@ -79,6 +79,21 @@ TEST(LoopText, FieldsAreRead) {
   EXPECT_EQ(product.sizes[1].second.text(), "`n m`");
 }
 
+TEST(LoopText, LoopsAcrossRows) {
+  std::string text(R"(kernel k(x: f32[64] in, y: f32[64] out) sizes() {
+  phase p in parallel(1) grain 1 {
+    for j in vector(16) across `a row`(4) prefetch 512 {
+      a: f32 = load x[16*`a row` + j]
+      store y[16*`a row` + j] = a
+    }
+  }
+}
+)");
+  Kernel kernel = parse_kernel(text, "<test>");
+  EXPECT_EQ(print(kernel), text);
+  EXPECT_EQ(std::get<std::shared_ptr<Loop>>(kernel.phases[0].body[0])->across, "a row");
+}
+
 // A value may be called like a keyword or anything else.
 TEST(LoopText, OddNames) {
   for (const char* name :

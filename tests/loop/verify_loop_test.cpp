@@ -125,6 +125,30 @@ TEST(VerifyLoop, Stores) {
             "vector loop j: buffer 's' is stored at j + … and loaded at j + 1 + …");
 }
 
+TEST(VerifyLoop, LoopsAcrossRows) {
+  auto across = [](const std::string& body) {
+    return error_of("for j in vector(32) across q(4) {" + body + "}");
+  };
+  EXPECT_EQ(across(R"(a: f32 = load x[j] b: f32 = load x[128*p + 32*q + j] c: f32 = load x[4*p + q]
+                      t: f32 = add(a, b) u: f32 = mul(t, c) store y[128*p + 32*q + j] = u)"),
+            "no error");
+  EXPECT_EQ(across("store y[32*p + j] = 1"),
+            "loop j across q: store y[j + 32*p]: not an element for each iteration");
+  EXPECT_EQ(across("store y[4*p + q] = 1"),
+            "loop j across q: store y[4*p + q]: not an element for each iteration");
+  EXPECT_EQ(across("a: f32 = load x[2*j]"), "loop j across q: [2*j] does not count with j");
+  EXPECT_EQ(across("a: f32 = load x[j] if 0 <= j < 3 else 0"),
+            "loop j across q: a is loaded with a guard");
+  EXPECT_EQ(across("a: i64 = load i[j] b: f32 = load x[j + a]"),
+            "loop j across q: [a + j] depends on 'a'");
+  EXPECT_EQ(across("a: i64 = index j"), "loop j across q: loads, arithmetic and stores only");
+  EXPECT_EQ(across("a: f32 = load y[128*p + 32*q + j] store y[128*p + 32*q + j] = a"),
+            "loop j across q: loads from 'y', which it stores to");
+  EXPECT_EQ(error_of("for j in vector(N) across q(4) { }"),
+            "loop j across q: N is no multiple of 16");
+  EXPECT_EQ(error_of("for j in vector(16) across p(4) { }"), "'p' is defined twice");
+}
+
 TEST(VerifyLoop, Products) {
   EXPECT_EQ(error_of("product matmul f32 s[0] = x[0] * x[0] sizes m=1"),
             "product matmul: conv, or matmul with m n k lda ldb ldc transpose_a transpose_b");

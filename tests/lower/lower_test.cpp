@@ -18,6 +18,7 @@ struct Program {
 
 const Program programs[] = {
     {"bias_gelu", R"(graph g(x: f32[B, 37], b: f32[37]) { t = add(x, b) y = gelu(t) return y })"},
+    {"row_vector", R"(graph g(x: f32[B, B], b: f32[B]) { t = add(x, b) y = mul(t, b) return y })"},
     {"bf16", R"(graph g(x: bf16[B, 70], b: bf16[70]) { t = add(x, b) y = silu(t) return y, t })"},
     {"flat", R"(graph g(x: f32[B, 5, 7]) { y = mul(x, 0.5) z = exp(y) return z })"},
     {"narrow", R"(graph g(x: f32[B, 3], b: f32[3]) { y = add(x, b) return y })"},
@@ -107,7 +108,7 @@ void compare(const Program& program, int64_t size) {
     PlanOptions options;
     options.fusion = mode;
     Plan plan = make_plan(graph, device_model("cpu"), options);
-    for (const char* schedule : {"", "rows, streaming", "split"}) {
+    for (const char* schedule : {"", "rows, streaming", "row blocks", "split"}) {
       std::vector<Tensor> got =
           testing::interpret_plan(graph, plan, testing::lower_plan(graph, plan), inputs, schedule);
       ASSERT_EQ(got.size(), expected.size());

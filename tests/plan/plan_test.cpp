@@ -313,6 +313,30 @@ TEST(Plan, StreamingIsChosenBySizeAtRunTime) {
   EXPECT_TRUE(schedules[1].guards.empty());
 }
 
+TEST(Plan, RowsStandSideBySideWhereRowVectorsAreLong) {
+  auto names = [](const std::string& text) {
+    std::vector<std::string> result;
+    const Planned p = planned(text.c_str());
+    for (const Schedule& s : p.plan.groups[0].schedules) result.push_back(s.name);
+    return result;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names("graph g(x: f32[B, N], b: f32[N]) { y = add(x, b) return y }"),
+            (Names{"row blocks, streaming", "row blocks", "rows, streaming", "rows"}));
+  EXPECT_EQ(names("graph g(x: f32[4096, 16384], b: f32[16384]) { y = add(x, b) return y }"),
+            Names{"row blocks, streaming"});
+  EXPECT_EQ(names("graph g(x: f32[64, 1024], b: f32[1024]) { y = add(x, b) return y }"),
+            Names{"rows"});
+  EXPECT_EQ(names("graph g(x: f32[8, 16384], b: f32[16384]) { y = add(x, b) return y }"),
+            Names{"rows"});
+  // Nothing is the same in every row; or not every subscript counts with the columns.
+  EXPECT_EQ(names("graph g(x: f32[64, 16384], c: f32[64, 1]) { y = add(x, c) return y }"),
+            Names{"rows"});
+  EXPECT_EQ(names("graph g(x: f32[16384, 64], b: f32[16384]) { t = transpose(x, perm=[1, 0]) "
+                  "y = add(t, b) return y }"),
+            Names{"rows"});
+}
+
 TEST(Plan, FewLongRowsAreSplit) {
   Planned p = planned("graph g(x: f32[B, 1000000]) { s = sum(x, dims=[1]) return s }");
   const Schedule& split = p.plan.groups[0].schedules[0];

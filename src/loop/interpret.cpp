@@ -1,4 +1,5 @@
 // The loop interpreter: element by element, in the order of the text, every access checked.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <set>
@@ -137,7 +138,7 @@ class Interpreter {
     for (const Program::Phase& phase : program_.phases) {
       int64_t extent = phase.extent.evaluate(program_.cells);
       for (int64_t i = 0; i < extent; i++) {
-        for (auto& bytes : scratch_) std::memset(bytes.data(), 0xff, bytes.size());
+        for (auto& bytes : scratch_) std::fill(bytes.begin(), bytes.end(), '\xff');
         program_.cells[phase.var].i = i;
         steps(phase.body);
       }

@@ -26,6 +26,7 @@ for group in "${@:-build}"; do
       need_file "/usr/include/gtest/gtest.h" libgtest-dev
       ;;
     test)
+      need_file "/usr/include/mpfr.h" libmpfr-dev
       command -v clang-format >/dev/null 2>&1 || need_command clang-format-14 clang-format-14
       ;;
     lint)

@@ -77,8 +77,9 @@ void cut(std::string_view text, std::vector<Function>& functions) {
 const std::vector<Function>& all_functions() {
   static const std::vector<Function> functions = [] {
     std::vector<Function> result;
-    for (const char* file : {"elementary_f64.inc", "trigonometric_f64.inc", "tables_f32.inc",
-                             "elementary_f32.inc", "trigonometric_f32.inc", "integer.inc"}) {
+    for (const char* file :
+         {"elementary_f64.inc", "trigonometric_f64.inc", "tables_f32.inc", "elementary_f32.inc",
+          "shorter_f32.inc", "trigonometric_f32.inc", "integer.inc"}) {
       cut(embedded(file), result);
     }
     return result;

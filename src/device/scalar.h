@@ -173,6 +173,7 @@ inline F32 round_f16(F32 a) { return f16_to_f32(f32_to_f16(a)); }
 #include "device/trigonometric_f64.inc"
 #include "device/tables_f32.inc"
 #include "device/elementary_f32.inc"
+#include "device/shorter_f32.inc"
 #include "device/trigonometric_f32.inc"
 #include "device/integer.inc"
 // clang-format on

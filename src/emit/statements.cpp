@@ -10,7 +10,8 @@ using namespace loop;
 
 namespace {
 
-std::string_view formula_of(const OpInfo& info, DType dtype) {
+std::string_view formula_of(const OpInfo& info, Form form, DType dtype) {
+  if (form != Form::full) return info.shorter[static_cast<size_t>(form)];
   if (dtype == DType::boolean) return info.boolean_formula;
   return is_float(dtype) ? info.float_formula : info.integer_formula;
 }
@@ -136,7 +137,7 @@ std::string Emitter::let_text(const Let& let) {
                        operand(1, Lanes::m32, false), operand(2, Lanes::m32, false));
   }
   DType dtype = let.operand_dtypes[0];
-  std::string_view formula = formula_of(op_info(let.op), dtype);
+  std::string_view formula = formula_of(op_info(let.op), let.form, dtype);
   INGOT_CHECK(!formula.empty(), "kernel {}: {} has no formula for {}", kernel_.name,
               op_name(let.op), dtype_name(dtype));
   note_functions(formula, lanes_of(dtype));

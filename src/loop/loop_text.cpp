@@ -136,7 +136,8 @@ class Printer {
     for (size_t i = 0; i < names.size(); i++) {
       parts.push_back(fmt::format("{}={}", names[i], number_text(let.attrs[i])));
     }
-    out_.line(fmt::format("{}{}({})", definition(let.name, let.dtype), op_name(let.op),
+    std::string form = let.form == Form::full ? "" : fmt::format(".{}", form_name(let.form));
+    out_.line(fmt::format("{}{}{}({})", definition(let.name, let.dtype), op_name(let.op), form,
                           join(parts, ", ")));
   }
 
@@ -407,6 +408,16 @@ class Parser {
     return in_.identifier(what);
   }
 
+  Form form(const OpInfo& info) {
+    Location at = in_.location();
+    std::string name = in_.identifier("a form: fast, bf16 or f16");
+    for (Form form : {Form::fast, Form::bf16, Form::f16}) {
+      bool has = !info.shorter[static_cast<size_t>(form)].empty();
+      if (has && form_name(form) == name) return form;
+    }
+    in_.fail(at, fmt::format("{} has no form '{}'", info.name, name));
+  }
+
   Stmt let(const std::string& name, DType type) {
     Let let;
     let.name = name;
@@ -418,6 +429,7 @@ class Parser {
       in_.fail(at, fmt::format("unknown op '{}'; did you mean '{}'?", op, nearest_op_name(op)));
     }
     let.op = info->op;
+    if (in_.accept(".")) let.form = form(*info);
     std::vector<std::string_view> attr_names = real_attr_names(let.op);
     struct Pending {
       size_t position;

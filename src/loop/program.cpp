@@ -136,6 +136,7 @@ class Preparation {
     }
     if (let.op != Op::select && let.op != Op::cast) {
       resolve(step, step.operand);
+      if (let.form != Form::full) step.f32 = shorter_formula(let.op, let.form);
       bool any = step.f32 || step.f64 || step.i32 || step.i64 || step.f32_test || step.f64_test ||
                  step.i32_test || step.i64_test || step.test;
       INGOT_CHECK(any, "kernel {}: {} has no formula for {}", kernel_.name, op_name(let.op),

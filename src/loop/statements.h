@@ -23,6 +23,7 @@ struct Guard {
 };
 
 // name: dtype = op(operands) with real attributes p, q, r. Elementwise ops, cast and select only.
+// In text a shorter form stands behind the op: gelu.bf16(t).
 struct Let {
   std::string name;
   DType dtype;
@@ -30,6 +31,7 @@ struct Let {
   std::vector<Operand> operands;
   std::vector<DType> operand_dtypes;  // dtypes of the operands (literals take the stated one)
   std::vector<double> attrs;
+  Form form = Form::full;
 };
 
 // name: dtype = load buffer[index] if guards else otherwise. Syms may use loop variables, sizes and

@@ -170,6 +170,15 @@ DType Values::kept_dtype(NodeId node) const {
   return is_float(n.type.dtype) ? compute_dtype(n.type.dtype) : n.type.dtype;
 }
 
+Form Values::form(NodeId node) const {
+  const Node& n = graph_[node];
+  Form form = Form::full;
+  if (numerics_ != Numerics::exact && n.type.dtype == DType::bf16) form = Form::bf16;
+  if (numerics_ != Numerics::exact && n.type.dtype == DType::f16) form = Form::f16;
+  if (numerics_ == Numerics::fast && n.type.dtype == DType::f32) form = Form::fast;
+  return op_info(n.op).shorter[static_cast<size_t>(form)].empty() ? Form::full : form;
+}
+
 std::string Values::name_of(NodeId node) const { return graph_[node].name; }
 
 Values::Context Values::within(const Context& context, const std::vector<Guard>& guards) const {
@@ -269,6 +278,7 @@ Typed Values::elementwise(NodeId node, const std::vector<Sym>& index, const Cont
     if (attr.type == AttrType::real) let.attrs.push_back(real_attr(info, n.attrs, attr.name));
   }
   let.op = n.op;
+  let.form = form(node);
   let.dtype = kept_dtype(node);
   let.name = unique(n.name);
   std::string name = let.name;

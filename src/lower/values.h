@@ -57,6 +57,8 @@ class Values {
 
   // The dtype a node's value has inside the kernel: its own in exact, its compute dtype else.
   DType kept_dtype(NodeId node) const;
+  // Which formula computes the node: a shorter one where the mode allows it and the row has it.
+  Form form(NodeId node) const;
   // Indices at which elementwise nodes were asked for, by their text.
   std::map<NodeId, std::map<std::string, std::vector<Sym>>>& demands() { return demands_; }
   // Flat subscripts of all loads and stores so far, in domain variables.

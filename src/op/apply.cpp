@@ -83,6 +83,8 @@ FUNCTION1(sqrt) FUNCTION1(rsqrt) FUNCTION1(sin) FUNCTION1(cos) FUNCTION1(tan) FU
 FUNCTION1(acos) FUNCTION1(atan) FUNCTION1(sinh) FUNCTION1(cosh) FUNCTION1(tanh) FUNCTION1(asinh)
 FUNCTION1(acosh) FUNCTION1(atanh) FUNCTION1(erf) FUNCTION1(sigmoid) FUNCTION1(gelu)
 FUNCTION1(gelu_tanh) FUNCTION1(silu) FUNCTION1(mish) FUNCTION1(softplus)
+FUNCTION1(exp_short) FUNCTION1(sigmoid_short) FUNCTION1(silu_short) FUNCTION1(gelu_tanh_short)
+FUNCTION1(gelu_short) FUNCTION1(gelu_bf16)
 FUNCTION2(minimum) FUNCTION2(maximum) FUNCTION2(at_least) FUNCTION2(at_most) FUNCTION2(pow)
 FUNCTION2(mod) FUNCTION2(atan2) FUNCTION2(div_trunc) FUNCTION2(mod_floor) FUNCTION2(shift_left)
 FUNCTION2(shift_right);
@@ -150,9 +152,18 @@ auto find_function(Op op) -> R (*)(T, T, T, T, T, T) {
       return nullptr;
   }
 }
+
+Formula<float> find_shorter(Op op, Form form) {
+#define SHORTER(name, which, tokens) \
+  if (op == Op::name && form == Form::which) return function_of<float, float>(FORMULA((tokens)));
+#include "op/ops.def"
+  return nullptr;
+}
 #undef FORMULA
 
 }  // namespace
+
+Formula<float> shorter_formula(Op op, Form form) { return find_shorter(op, form); }
 
 template <class T>
 Formula<T> formula(Op op) {

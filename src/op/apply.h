@@ -17,6 +17,8 @@ using Predicate = bool (*)(T a, T b, T c, T p, T q, T r);
 // of result. Reductions: the combine formula. select and cast are not formulas: see below.
 template <class T>
 Formula<T> formula(Op op);
+// The shorter formula of that form; nullptr where the row has none.
+Formula<float> shorter_formula(Op op, Form form);
 template <class T>
 Predicate<T> predicate(Op op);
 

@@ -45,6 +45,10 @@ struct AttrInfo {
 // How the result's dtype follows from the operands'.
 enum class DTypeRule : uint8_t { same, boolean, attribute, second };
 
+// Which formula computes an elementwise op in f32: its own, or a shorter one with a stated bound.
+enum class Form : uint8_t { full, fast, bf16, f16 };
+inline constexpr int form_count = 4;
+
 // Sets of dtypes an op takes.
 enum class DTypeSet : uint8_t { any, number, floating, integer, boolean, integer_or_boolean };
 
@@ -71,15 +75,17 @@ struct OpInfo {
   // Elementwise: expressions in a, b, c (operands) and p, q, r (real attributes in row order), in
   // the dialect of src/device; "" = no such dtype class. Reductions: the combine formula in a, b.
   std::string_view float_formula, integer_formula, boolean_formula;
-  double identity;        // reductions; ±inf means the dtype's extreme for integers
-  std::string_view onnx;  // "Add", or "" ; several separated by spaces
-  std::string_view doc;   // one sentence
+  std::string_view shorter[form_count];  // by Form: in place of float_formula; "" = there is none
+  double identity;                       // reductions; ±inf means the dtype's extreme for integers
+  std::string_view onnx;                 // "Add", or "" ; several separated by spaces
+  std::string_view doc;                  // one sentence
 };
 
 const OpInfo& op_info(Op op);
 std::span<const OpInfo> all_ops();
 std::string_view op_name(Op op);
 const OpInfo* find_op(std::string_view name);        // text form name; nullptr if unknown
+std::string_view form_name(Form form);               // "full", "fast", …
 std::string nearest_op_name(std::string_view name);  // for "did you mean"
 bool accepts(DTypeSet set, DType dtype);
 

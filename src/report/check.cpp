@@ -175,7 +175,8 @@ struct OutputCheck {
     add(0, "evaluator", expected, own_bound().value_or(bound));
   }
 
-  // wide, fast: the error against float64 is at most twice that of exact for the same graph.
+  // wide, fast: the error against float64 is at most twice that of exact for the same graph; 32
+  // times for f32 in fast, whose functions may be wrong by 2^-20 instead of half a unit of 2^-23.
   void check_wide() {
     if (reference.per_op.empty() || !is_float(reference.per_op[output].dtype())) {
       return;
@@ -185,7 +186,9 @@ struct OutputCheck {
     const double order = products.any ? products.longest_sum * largest_magnitude(wide) *
                                             std::numeric_limits<float>::epsilon()
                                       : 0;
-    const Bound bound{2 * finite_error(exact, wide) + order, 2 * epsilon(exact.dtype())};
+    const bool coarse = settings.numerics == Numerics::fast && exact.dtype() == DType::f32;
+    const double factor = coarse ? 32 : 2;
+    const Bound bound{factor * finite_error(exact, wide) + order, factor * epsilon(exact.dtype())};
     for (size_t p = 0; p < programs.size(); ++p) {
       add(p, "float64", comparable(exact, wide, got(p)), own_bound().value_or(bound));
     }

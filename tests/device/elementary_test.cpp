@@ -1,9 +1,11 @@
 // The elementary functions against long double: sampled bounds, special values, integer operations
-// and rounding to 16-bit floats. Sweeps over all inputs: elementary_long_test.cpp.
+// and rounding to 16-bit floats. Sweeps over all inputs: elementary_long_test.cpp;
+// f64 against MPFR: elementary_mpfr_test.cpp.
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <random>
 
 #include "device/functions.h"
@@ -104,34 +106,89 @@ TEST(Elementary, GeluTailIsSmallAndAbsolutelyRight) {
   EXPECT_EQ(scalar::gelu(-15.0f), 0);
 }
 
-// The bf16 number nearest to a result, by way of a float that is rounded to odd.
-uint16_t nearest_bf16(Wide x) {
+// The shorter functions of the modes wide and fast: the larger of a relative and an absolute error.
+TEST(Elementary, ShorterFunctionsKeepTheirBounds) {
+  struct Short {
+    const char* name;
+    float (*function)(float);
+    Wide (*reference)(Wide);
+    double relative, absolute;
+  };
+  const Short functions[] = {
+      {"exp", scalar::exp_short, [](Wide x) { return std::exp(x); }, 0x1p-20, 1.5e-45},
+      {"sigmoid", scalar::sigmoid_short, sigmoid_of<Wide>, 0x1p-20, 1.7e-38},
+      {"silu", scalar::silu_short, silu_of<Wide>, 0x1p-20, 1.5e-36},
+      {"gelu_tanh", scalar::gelu_tanh_short, gelu_tanh_of<Wide>, 2e-5, 2e-37},
+      {"gelu", scalar::gelu_short, gelu_of<Wide>, 0x1p-23, 2.2e-8},
+      {"gelu_bf16", scalar::gelu_bf16, gelu_of<Wide>, 3.8e-5, 1e-37},
+  };
+  for (const Short& f : functions) {
+    double worst = 0;
+    float at = 0;
+    for (uint32_t b = 12345; b < 0xffff0000; b += 7919) {
+      auto x = std::bit_cast<float>(b);
+      if (std::isnan(x)) continue;
+      Wide want = f.reference(x), got = f.function(x);
+      if (std::fabs(want) > std::numeric_limits<float>::max()) continue;
+      Wide allowed = f.relative * std::fabs(want) + f.absolute;
+      if (!(std::fabs(got - want) / allowed <= worst)) {
+        worst = static_cast<double>(std::fabs(got - want) / allowed), at = x;
+      }
+    }
+    EXPECT_LE(worst, 1) << f.name << "(" << at << ") = " << f.function(at);
+    EXPECT_TRUE(std::isnan(f.function(nan)));
+    EXPECT_EQ(f.function(-0.0f), static_cast<float>(f.reference(0)));
+  }
+}
+
+// The number of a 16-bit type nearest to a result, by way of a float that is rounded to odd.
+template <class Narrow>
+uint16_t nearest_half(Wide x, Narrow narrow) {
   float f = static_cast<float>(x);
   if (f != x && std::isfinite(f)) {
     if (std::fabs(Wide(f)) > std::fabs(x)) f = std::nextafter(f, 0.0f);
     f = std::bit_cast<float>(std::bit_cast<uint32_t>(f) | 1);
   }
-  return scalar::f32_to_bf16(f);
+  return narrow(f);
 }
 
-// How many bf16 numbers x give another bf16 result than the nearest one.
-int not_nearest_bf16(float (*function)(float), Wide (*reference)(Wide)) {
-  int wrong = 0;
+// How many operands of a 16-bit type have another result than the nearest one. No result may be
+// further away than its neighbour.
+template <class Widen, class Narrow>
+int not_nearest(const UnaryFunction& f, Widen widen, Narrow narrow) {
+  int count = 0;
   for (int h = 0; h < 0x10000; h++) {
-    float x = scalar::bf16_to_f32(static_cast<uint16_t>(h));
-    Wide want = reference(x);
+    float x = widen(static_cast<uint16_t>(h));
+    Wide want = f.reference(x);
     if (std::isnan(want) || std::fabs(want) > std::numeric_limits<float>::max()) continue;
-    float got = scalar::bf16_to_f32(scalar::f32_to_bf16(function(x)));
-    if (got != scalar::bf16_to_f32(nearest_bf16(want))) wrong++;
+    int got = narrow(f.f32(x)), nearest = nearest_half(want, narrow);
+    if (widen(static_cast<uint16_t>(got)) == widen(static_cast<uint16_t>(nearest))) continue;
+    EXPECT_EQ(std::abs(got - nearest), 1) << f.name << "(" << x << ")";
+    count++;
   }
-  return wrong;
+  return count;
 }
 
 TEST(Elementary, BfloatResultsAreCorrectlyRoundedForEveryInput) {
   for (const UnaryFunction& f : unary_functions()) {
-    EXPECT_EQ(not_nearest_bf16(f.f32, f.reference), 0) << f.name;
+    EXPECT_EQ(not_nearest(f, scalar::bf16_to_f32, scalar::f32_to_bf16), 0) << f.name;
   }
-  EXPECT_EQ(not_nearest_bf16([](float x) { return scalar::gelu_bf16(x); }, gelu_of), 1);
+}
+
+// docs/functions.md has the numbers.
+TEST(Elementary, HalfResultsAreTheNearestOrItsNeighbour) {
+  const std::map<std::string_view, int> counts = {
+      {"exp", 1},  {"exp2", 1},      {"expm1", 1}, {"log", 1},   {"log1p", 2},    {"sigmoid", 7},
+      {"sinh", 2}, {"cosh", 2},      {"asinh", 6}, {"acosh", 1}, {"erf", 2},      {"sin", 4},
+      {"cos", 2},  {"tan", 4},       {"acos", 3},  {"atan", 8},  {"softplus", 2}, {"silu", 1},
+      {"gelu", 3}, {"gelu_tanh", 2}, {"mish", 4},
+  };
+  for (const UnaryFunction& f : unary_functions()) {
+    auto count = counts.find(f.name);
+    EXPECT_EQ(not_nearest(f, scalar::f16_to_f32, scalar::f32_to_f16),
+              count == counts.end() ? 0 : count->second)
+        << f.name;
+  }
 }
 
 // x, then what each function gives for it, in f32 and f64 alike.

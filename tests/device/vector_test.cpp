@@ -55,6 +55,8 @@ std::string conversion_text(const char* from, const char* from_element, const ch
 
 #define FLOAT_PRIMITIVES(X) \
   X(floor) X(ceil) X(trunc) X(round_even) X(abs) X(sqrt) X(mantissa) X(exponent)
+#define SHORTER_FUNCTIONS(X) \
+  X(exp_short) X(sigmoid_short) X(silu_short) X(gelu_tanh_short) X(gelu_short) X(gelu_bf16)
 #define FLOAT_PRIMITIVES2(X) X(minimum) X(maximum) X(at_least) X(at_most) X(copysign)
 #define INTEGER_FUNCTIONS(X) \
   X(div_trunc) X(mod_floor) X(shift_left) X(shift_right) X(minimum) X(maximum)
@@ -66,9 +68,6 @@ constexpr const char* narrow_text = R"(
 TABLE float table16[16] = {1, -2, 3.5f, 0, 5, 6, 7e-40f, 8, -9, 10, 1e30f, -1e-30f, 13, -0.0f, 15, 16};
 extern "C" void round_bf16_f32(const float* a, const float*, float* y, long n) {
   for (long i = 0; i < n; i += INGOT_LANES) store_f32(y + i, round_bf16(load_f32(a + i)));
-}
-extern "C" void gelu_bf16_f32(const float* a, const float*, float* y, long n) {
-  for (long i = 0; i < n; i += INGOT_LANES) store_f32(y + i, gelu_bf16(load_f32(a + i)));
 }
 extern "C" void lookup16_f32(const float* a, const float*, float* y, long n) {
   for (long i = 0; i < n; i += INGOT_LANES) store_f32(y + i, lookup16(table16, bits(load_f32(a + i))));
@@ -119,7 +118,7 @@ extern "C" void fold_i64(const long* a, long* y) {
 )";
 
 std::string module_text(const Machine& machine) {
-  std::set<std::string> functions = {"gelu_bf16"};
+  std::set<std::string> functions;
   std::string text;
   auto add = [&](const char* name, int operands, bool f64) {
     functions.insert(f64 ? name : std::string(name) + ".f32");
@@ -136,6 +135,8 @@ std::string module_text(const Machine& machine) {
   text += entry_text("i64", "long", #name, 2);
   INGOT_UNARY(ADD_UNARY)
   INGOT_BINARY(ADD_BINARY)
+#define ADD_SHORTER(name) add(#name, 1, false);
+  SHORTER_FUNCTIONS(ADD_SHORTER)
   FLOAT_PRIMITIVES(ADD_PRIMITIVE)
   FLOAT_PRIMITIVES2(ADD_PRIMITIVE2)
   INTEGER_FUNCTIONS(ADD_INTEGER)
@@ -300,8 +301,10 @@ TEST_P(Vector, FunctionsHaveTheBitsOfTheScalarBuild) {
   bool f64 = GetParam().f64_functions;
   INGOT_UNARY(COMPARE1)
   INGOT_BINARY(COMPARE2)
-  compare<float, float>("gelu_bf16", entry<Kernel<float>>("gelu_bf16_f32"),
-                        [](float a, float) { return scalar::gelu_bf16(a); });
+#define COMPARE_SHORTER(name)                                      \
+  compare<float, float>(#name, entry<Kernel<float>>("f32_" #name), \
+                        [](float a, float) { return scalar::name(a); });
+  SHORTER_FUNCTIONS(COMPARE_SHORTER)
 }
 
 TEST_P(Vector, PrimitivesHaveTheBitsOfTheScalarBuild) {

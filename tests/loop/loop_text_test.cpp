@@ -23,6 +23,7 @@ constexpr std::string_view every_statement =
       t: bf16 = add(x0, 0.5)
       u: bool = lt(2: f32, 3: f32)
       v: bf16 = elu(t, alpha=0.1)
+      g: bf16 = gelu.bf16(v)
       c: f32 = cast(v)
       k: f32 = select(m, c, inf)
       z: f32 = select(1, k, -0)

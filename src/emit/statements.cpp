@@ -386,7 +386,7 @@ std::string Emitter::index_text(const IndexValue& index, const std::string& name
 }
 
 std::string Emitter::combine_text(Op op, DType dtype, const std::string& a, const std::string& b) {
-  std::string_view formula = formula_of(op_info(op), dtype);
+  std::string_view formula = formula_of(op_info(op), Form::full, dtype);
   note_functions(formula, lanes_of(dtype));
   return formula_text(formula, {a, b}, {});
 }

@@ -136,9 +136,9 @@ class Printer {
     for (size_t i = 0; i < names.size(); i++) {
       parts.push_back(fmt::format("{}={}", names[i], number_text(let.attrs[i])));
     }
-    std::string form = let.form == Form::full ? "" : fmt::format(".{}", form_name(let.form));
-    out_.line(fmt::format("{}{}{}({})", definition(let.name, let.dtype), op_name(let.op), form,
-                          join(parts, ", ")));
+    std::string form = let.form == Form::full ? "" : fmt::format(" form {}", form_name(let.form));
+    out_.line(fmt::format("{}{}({}){}", definition(let.name, let.dtype), op_name(let.op),
+                          join(parts, ", "), form));
   }
 
   void print(const Load& load) {
@@ -429,7 +429,6 @@ class Parser {
       in_.fail(at, fmt::format("unknown op '{}'; did you mean '{}'?", op, nearest_op_name(op)));
     }
     let.op = info->op;
-    if (in_.accept(".")) let.form = form(*info);
     std::vector<std::string_view> attr_names = real_attr_names(let.op);
     struct Pending {
       size_t position;
@@ -466,6 +465,7 @@ class Parser {
     if (let.attrs.size() != attr_names.size()) {
       in_.fail(at, fmt::format("{} needs {}=…", op, attr_names[let.attrs.size()]));
     }
+    if (in_.accept("form")) let.form = form(*info);
     for (const Pending& literal : pending) {
       DType implied = implied_literal_dtype(let, literal.position);
       let.operand_dtypes[literal.position] = implied;

@@ -23,7 +23,7 @@ struct Guard {
 };
 
 // name: dtype = op(operands) with real attributes p, q, r. Elementwise ops, cast and select only.
-// In text a shorter form stands behind the op: gelu.bf16(t).
+// In text a shorter form stands behind: gelu(t) form bf16.
 struct Let {
   std::string name;
   DType dtype;

@@ -23,7 +23,7 @@ constexpr std::string_view every_statement =
       t: bf16 = add(x0, 0.5)
       u: bool = lt(2: f32, 3: f32)
       v: bf16 = elu(t, alpha=0.1)
-      g: bf16 = gelu.bf16(v)
+      g: bf16 = gelu(v) form bf16
       c: f32 = cast(v)
       k: f32 = select(m, c, inf)
       z: f32 = select(1, k, -0)
@@ -143,6 +143,7 @@ TEST(LoopText, Errors) {
   EXPECT_EQ(error_of("acc s: f32 = sum lanes 1 s max= 1"), "s accumulates sum, not max");
   EXPECT_EQ(error_of("store z[0] = 1"), "no buffer 'z'");
   EXPECT_EQ(error_of("t: f32 = elu(1)"), "elu needs alpha=…");
+  EXPECT_EQ(error_of("t: f32 = elu(1, alpha=1) form fast"), "elu has no form 'fast'");
   EXPECT_EQ(error_of("t: f32 = elu(1, beta=2)"),
             "elu: unexpected attribute 'beta'; attributes: alpha");
 }

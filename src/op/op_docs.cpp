@@ -238,6 +238,7 @@ std::string cpp_default(const AttrInfo& attr) {
     return text;
   }
   if (attr.type == AttrType::text) return quoted_string(attr.default_text);
+  if (attr.type == AttrType::dtype) return fmt::format("DType::{}", attr.default_text);
   if (attr.default_text == "inf") return "std::numeric_limits<double>::infinity()";
   if (attr.default_text == "-inf") return "-std::numeric_limits<double>::infinity()";
   return std::string(attr.default_text);

@@ -675,7 +675,7 @@ inline Value scatter_add(Program& program, Value into, Value ids, Value updates,
 
 // Numbers that follow from the seed and an element's row-major position alone: "uniform" in [low,
 // high), or "normal".
-inline Value random(Program& program, Dims shape, DType dtype = f32, int64_t seed = 0,
+inline Value random(Program& program, Dims shape, DType dtype = DType::f32, int64_t seed = 0,
                     std::string distribution = "uniform", double low = 0, double high = 1,
                     double mean = 0, double scale = 1, std::string name = {}) {
   return program.op("random", {}, {{"shape", shape}, {"dtype", dtype}, {"seed", seed},

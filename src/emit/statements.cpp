@@ -191,11 +191,11 @@ std::string Emitter::cast_text(const Let& let) {
                        literal_text({1, 1}, type), literal_text({0, 0}, type));
   }
   if (is_integer(to) && is_float(from)) return saturated_text(x, in, to);
-  if (in != out && !is_float(from) && to == DType::f8e5m2) {
+  if (!is_float(from) && to == DType::f8e5m2) {
     x = fmt::format("to_f32({})", x);
     in = out;
   }
-  if (to == DType::f8e5m2) {  // saturates, where rounding gives an infinity
+  if (to == DType::f8e5m2 && from != to) {  // saturates, where rounding gives an infinity
     x = fmt::format("at_most(at_least({}, {}), {})", x, real_text(-57344, in),
                     real_text(57344, in));
   }

@@ -272,6 +272,7 @@ Scalar round_to(DType dtype, Scalar value) {
 }
 
 Scalar convert(DType to, DType from, Scalar value) {
+  if (to == from) return value;
   if (is_float(from) && is_float(to)) return {cast_real(to, value.real), 0};
   if (is_float(from)) {
     if (to == DType::boolean) return {0, value.real != 0};

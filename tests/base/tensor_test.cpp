@@ -221,9 +221,9 @@ TEST_F(Npy, HostileHeaders) {
             "cannot read 'FILE': malformed header: a string has no end");
   EXPECT_EQ(read("{}", ""), "cannot read 'FILE': its header needs descr, fortran_order and shape");
   EXPECT_EQ(read("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", "abcd"),
-            "'>f4' in an .npy file; supported: |b1 |u1 <i4 <i8 <f2 <f4 <f8");
+            "'>f4' in an .npy file; supported: |b1 |i1 <i2 <i4 <i8 |u1 <u2 <u4 <u8 <f2 <f4 <f8");
   EXPECT_EQ(read("{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", "abcd"),
-            "'<c8' in an .npy file; supported: |b1 |u1 <i4 <i8 <f2 <f4 <f8");
+            "'<c8' in an .npy file; supported: |b1 |i1 <i2 <i4 <i8 |u1 <u2 <u4 <u8 <f2 <f4 <f8");
   EXPECT_EQ(message([] { read_npy("/dev/null"); }), "cannot read '/dev/null': not a regular file");
 }
 

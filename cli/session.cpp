@@ -50,12 +50,12 @@ const Port& port_named(const std::vector<Port>& ports, const std::string& name) 
                    known.empty() ? "no inputs" : known));
 }
 
-// bf16 and f16 values are written to .npy files widened to f32, so they are read back from them.
+// bf16 and f8 values are written to .npy files widened to f32, so they are read back from them.
 Tensor convert_file(Tensor tensor, const Port& port, const std::string& file) {
   if (tensor.dtype() == port.dtype) {
     return tensor;
   }
-  const bool narrow = port.dtype == DType::bf16 || port.dtype == DType::f16;
+  const bool narrow = is_float(port.dtype) && byte_size(port.dtype) < byte_size(DType::f32);
   if (!narrow || tensor.dtype() != DType::f32) {
     fail(fmt::format("input {}: expected {}, {} has {}", port.name, dtype_name(port.dtype), file,
                      dtype_name(tensor.dtype())));

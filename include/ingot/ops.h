@@ -377,9 +377,16 @@ inline Value shift_right(Program& program, Value a, Value b, std::string name = 
   return program.op("shift_right", {a, b}, {}, std::move(name));
 }
 
-// Conversion: floats to integers truncate and saturate (NaN gives 0), integers wrap.
-inline Value cast(Program& program, Value a, DType dtype, std::string name = {}) {
-  return program.op("cast", {a}, {{"dtype", dtype}}, std::move(name));
+// The first two words of Philox 4x32-10 for counter a and key b.
+inline Value random_bits(Program& program, Value counter, Value key, std::string name = {}) {
+  return program.op("random_bits", {counter, key}, {}, std::move(name));
+}
+
+// Conversion: floats to integers truncate and saturate (NaN gives 0), integers wrap; to f8 beyond
+// the largest value it is the largest, or NaN (f8e5m2: infinity) without saturate.
+inline Value cast(Program& program, Value a, DType dtype, bool saturate = true,
+                  std::string name = {}) {
+  return program.op("cast", {a}, {{"dtype", dtype}, {"saturate", saturate}}, std::move(name));
 }
 
 // a where the mask is true, else b.
@@ -452,17 +459,56 @@ inline Value concat(Program& program, std::vector<Value> operands, int64_t dim,
   return program.op("concat", std::move(operands), {{"dim", dim}}, std::move(name));
 }
 
-// low and high more elements of value around every dimension.
+// low and high more elements around every dimension: value, or with mode "edge", "reflect" or
+// "wrap" the operand's own.
 inline Value pad(Program& program, Value x, Dims low, Dims high, double value = 0,
                  std::string mode = "constant", std::string name = {}) {
   return program.op("pad", {x}, {{"low", low}, {"high", high}, {"value", value}, {"mode", mode}},
                     std::move(name));
 }
 
+// Windows over the last dimensions: [..., K..., O...], element k of window o is the operand's at o
+// * stride + k * dilation.
+inline Value window(Program& program, Value x, Dims sizes, Dims strides = {}, Dims dilations = {},
+                    std::string name = {}) {
+  return program.op("window", {x}, {{"sizes", sizes}, {"strides", strides},
+                    {"dilations", dilations}}, std::move(name));
+}
+
 // Slices of the table along dim at the ids; an id out of range is an "error" or "zero".
 inline Value gather(Program& program, Value table, Value ids, int64_t dim = 0,
                     std::string out_of_range = "error", std::string name = {}) {
   return program.op("gather", {table, ids}, {{"dim", dim}, {"out_of_range", out_of_range}},
+                    std::move(name));
+}
+
+// One element of the table for each id: its position along dim, the other positions are the id's
+// own.
+inline Value gather_elements(Program& program, Value table, Value ids, int64_t dim = 0,
+                             std::string out_of_range = "error", std::string name = {}) {
+  return program.op("gather_elements", {table, ids}, {{"dim", dim},
+                    {"out_of_range", out_of_range}}, std::move(name));
+}
+
+// Sums of the elements up to each one along dim; exclusive: of those before it.
+inline Value cumsum(Program& program, Value x, int64_t dim, bool exclusive = false,
+                    bool reverse = false, std::string name = {}) {
+  return program.op("cumsum", {x}, {{"dim", dim}, {"exclusive", exclusive}, {"reverse", reverse}},
+                    std::move(name));
+}
+
+// The first operand with slices along dim at the ids replaced by the updates, in their order; mode
+// "add", "mul", "min" or "max" combines them.
+inline Value scatter(Program& program, Value into, Value ids, Value updates, int64_t dim = 0,
+                     std::string mode = "set", std::string name = {}) {
+  return program.op("scatter", {into, ids, updates}, {{"dim", dim}, {"mode", mode}},
+                    std::move(name));
+}
+
+// As scatter, with an id of its own for each element of the updates.
+inline Value scatter_elements(Program& program, Value into, Value ids, Value updates,
+                              int64_t dim = 0, std::string mode = "set", std::string name = {}) {
+  return program.op("scatter_elements", {into, ids, updates}, {{"dim", dim}, {"mode", mode}},
                     std::move(name));
 }
 
@@ -532,6 +578,36 @@ inline Value var(Program& program, Value x, Dims dims = {}, bool keepdims = fals
   return program.op("var", {x}, {{"dims", dims}, {"keepdims", keepdims}}, std::move(name));
 }
 
+// Row-major position over dims of the first (or last) largest element, or of the first (last) NaN;
+// of nothing -1.
+inline Value argmax(Program& program, Value x, Dims dims = {}, bool keepdims = false,
+                    bool select_last_index = false, std::string name = {}) {
+  return program.op("argmax", {x}, {{"dims", dims}, {"keepdims", keepdims},
+                    {"select_last_index", select_last_index}}, std::move(name));
+}
+
+// Row-major position over dims of the first (or last) smallest element, or of the first (last) NaN;
+// of nothing -1.
+inline Value argmin(Program& program, Value x, Dims dims = {}, bool keepdims = false,
+                    bool select_last_index = false, std::string name = {}) {
+  return program.op("argmin", {x}, {{"dims", dims}, {"keepdims", keepdims},
+                    {"select_last_index", select_last_index}}, std::move(name));
+}
+
+// The k largest (or smallest) elements along dim in order, equal ones as they stand, NaN first; v,
+// i = topk(x, k=2) gives their positions too.
+inline Value topk(Program& program, Value x, int64_t k, int64_t dim = -1, bool largest = true,
+                  std::string name = {}) {
+  return program.op("topk", {x}, {{"k", k}, {"dim", dim}, {"largest", largest}}, std::move(name));
+}
+
+// The positions along dim of topk's elements.
+inline Value topk_indices(Program& program, Value x, int64_t k, int64_t dim = -1,
+                          bool largest = true, std::string name = {}) {
+  return program.op("topk_indices", {x}, {{"k", k}, {"dim", dim}, {"largest", largest}},
+                    std::move(name));
+}
+
 // e^(x - max(x)) / its sum along dim.
 inline Value softmax(Program& program, Value x, int64_t dim = -1, std::string name = {}) {
   return program.op("softmax", {x}, {{"dim", dim}}, std::move(name));
@@ -557,6 +633,54 @@ inline Value rms_norm(Program& program, Value x, Value gamma, Dims dims = {-1},
                       double epsilon = 1e-06, std::string name = {}) {
   return program.op("rms_norm", {x, gamma}, {{"dims", dims}, {"epsilon", epsilon}},
                     std::move(name));
+}
+
+// layer_norm over each of the groups of channels (dimension 1) and all dimensions after them; gamma
+// and beta have one element a channel.
+inline Value group_norm(Program& program, Value x, Value gamma, Value beta, int64_t groups,
+                        double epsilon = 1e-05, std::string name = {}) {
+  return program.op("group_norm", {x, gamma, beta}, {{"groups", groups}, {"epsilon", epsilon}},
+                    std::move(name));
+}
+
+// (x - mean) / sqrt(var + epsilon) * gamma + beta with operands x, gamma, beta, mean, var, one
+// element a channel (dimension 1).
+inline Value batch_norm(Program& program, Value x, Value gamma, Value beta, Value mean, Value var,
+                        double epsilon = 1e-05, std::string name = {}) {
+  return program.op("batch_norm", {x, gamma, beta, mean, var}, {{"epsilon", epsilon}},
+                    std::move(name));
+}
+
+// Largest element of each window over [N, C, D...]; pads: all low, then all high, and never chosen.
+inline Value max_pool(Program& program, Value x, Dims kernel, Dims strides = {}, Dims pads = {},
+                      Dims dilations = {}, bool ceil_mode = false, std::string name = {}) {
+  return program.op("max_pool", {x}, {{"kernel", kernel}, {"strides", strides}, {"pads", pads},
+                    {"dilations", dilations}, {"ceil_mode", ceil_mode}}, std::move(name));
+}
+
+// Mean of each window over [N, C, D...], of its elements inside the operand.
+inline Value avg_pool(Program& program, Value x, Dims kernel, Dims strides = {}, Dims pads = {},
+                      Dims dilations = {}, bool ceil_mode = false, bool count_include_pad = false,
+                      std::string name = {}) {
+  return program.op("avg_pool", {x}, {{"kernel", kernel}, {"strides", strides}, {"pads", pads},
+                    {"dilations", dilations}, {"ceil_mode", ceil_mode},
+                    {"count_include_pad", count_include_pad}}, std::move(name));
+}
+
+// The first operand plus the updates' slices at the ids along dim, in the order of the updates.
+inline Value scatter_add(Program& program, Value into, Value ids, Value updates, int64_t dim = 0,
+                         std::string name = {}) {
+  return program.op("scatter_add", {into, ids, updates}, {{"dim", dim}}, std::move(name));
+}
+
+// Numbers that follow from the seed and an element's row-major position alone: "uniform" in [low,
+// high), or "normal".
+inline Value random(Program& program, Dims shape, DType dtype = DType::f32, int64_t seed = 0,
+                    std::string distribution = "uniform", double low = 0, double high = 1,
+                    double mean = 0, double scale = 1, std::string name = {}) {
+  return program.op("random", {}, {{"shape", shape}, {"dtype", dtype}, {"seed", seed},
+                    {"distribution", distribution}, {"low", low}, {"high", high}, {"mean", mean},
+                    {"scale", scale}}, std::move(name));
 }
 
 }  // namespace ingot::ops

@@ -21,6 +21,10 @@ std::string_view category_text(Category category) {
       return "contraction";
     case Category::creation:
       return "creation";
+    case Category::scan:
+      return "scan";
+    case Category::scatter:
+      return "scatter";
     case Category::composite:
       return "composite";
   }
@@ -41,6 +45,8 @@ std::string_view dtypes_text(DTypeSet set) {
       return "bool";
     case DTypeSet::integer_or_boolean:
       return "integer or bool";
+    case DTypeSet::u64:
+      return "u64";
   }
   return "";
 }

@@ -24,10 +24,11 @@ struct NpyName {
   std::string_view descr;
   DType dtype;
 };
-// '|' and '<' as NumPy writes them; bf16 has no name of its own.
-constexpr NpyName npy_names[] = {{"|b1", DType::boolean}, {"|u1", DType::u8},  {"<i4", DType::i32},
-                                 {"<i8", DType::i64},     {"<f2", DType::f16}, {"<f4", DType::f32},
-                                 {"<f8", DType::f64}};
+// '|' and '<' as NumPy writes them; bf16 and 8-bit floats have no name of their own.
+constexpr NpyName npy_names[] = {
+    {"|b1", DType::boolean}, {"|i1", DType::i8},  {"<i2", DType::i16}, {"<i4", DType::i32},
+    {"<i8", DType::i64},     {"|u1", DType::u8},  {"<u2", DType::u16}, {"<u4", DType::u32},
+    {"<u8", DType::u64},     {"<f2", DType::f16}, {"<f4", DType::f32}, {"<f8", DType::f64}};
 
 struct Header {
   DType dtype;
@@ -246,14 +247,15 @@ Tensor read_npy(const std::string& path) {
 }
 
 void write_npy(const std::string& path, const Tensor& tensor) {
-  if (tensor.dtype() == DType::bf16) {
-    Tensor widened = Tensor::uninitialized(DType::f32, tensor.shape());
-    const uint16_t* from = tensor.as<uint16_t>();
-    for (int64_t i = 0; i < tensor.size(); i++) widened.as<float>()[i] = bf16_value(from[i]);
-    return write_npy(path, widened);
-  }
   const NpyName* name = std::find_if(std::begin(npy_names), std::end(npy_names),
                                      [&](const NpyName& n) { return n.dtype == tensor.dtype(); });
+  if (name == std::end(npy_names)) {
+    Tensor widened = Tensor::uninitialized(DType::f32, tensor.shape());
+    for (int64_t i = 0; i < tensor.size(); i++) {
+      widened.as<float>()[i] = static_cast<float>(tensor.get_f64(i));
+    }
+    return write_npy(path, widened);
+  }
   std::string shape;
   for (const int64_t size : tensor.shape()) shape += fmt::format("{}, ", size);
   if (tensor.shape().size() > 1) shape.resize(shape.size() - 2);

@@ -80,6 +80,12 @@ double Tensor::get_f64(int64_t index) const {
       return as<float>()[index];
     case DType::f64:
       return as<double>()[index];
+    case DType::f8e4m3:
+      return f8e4m3_value(as<uint8_t>()[index]);
+    case DType::f8e5m2:
+      return f8e5m2_value(as<uint8_t>()[index]);
+    case DType::u64:
+      return static_cast<double>(as<uint64_t>()[index]);
     default:
       return static_cast<double>(get_i64(index));
   }
@@ -89,11 +95,20 @@ int64_t Tensor::get_i64(int64_t index) const {
   switch (dtype_) {
     case DType::boolean:
       return as<uint8_t>()[index] != 0;
-    case DType::u8:
-      return as<uint8_t>()[index];
+    case DType::i8:
+      return as<int8_t>()[index];
+    case DType::i16:
+      return as<int16_t>()[index];
     case DType::i32:
       return as<int32_t>()[index];
+    case DType::u8:
+      return as<uint8_t>()[index];
+    case DType::u16:
+      return as<uint16_t>()[index];
+    case DType::u32:
+      return as<uint32_t>()[index];
     case DType::i64:
+    case DType::u64:
       return as<int64_t>()[index];
     default:
       break;
@@ -119,9 +134,21 @@ void Tensor::set_f64(int64_t index, double value) {
     case DType::f64:
       as<double>()[index] = value;
       break;
+    case DType::f8e4m3:
+      as<uint8_t>()[index] = f8e4m3_bits(value);
+      break;
+    case DType::f8e5m2:
+      as<uint8_t>()[index] = f8e5m2_bits(value);
+      break;
     case DType::boolean:
       as<uint8_t>()[index] = value != 0;
       break;
+    case DType::u64:
+      if (value >= 0x1p63) {
+        as<uint64_t>()[index] = value < 0x1p64 ? static_cast<uint64_t>(value) : UINT64_MAX;
+        break;
+      }
+      [[fallthrough]];
     default: {
       const bool fits = value >= -0x1p63 && value < 0x1p63;
       set_i64(index, fits ? static_cast<int64_t>(value) : value > 0 ? INT64_MAX : INT64_MIN);
@@ -134,12 +161,19 @@ void Tensor::set_i64(int64_t index, int64_t value) {
     case DType::boolean:
       as<uint8_t>()[index] = value != 0;
       break;
+    case DType::i8:
     case DType::u8:
       as<uint8_t>()[index] = static_cast<uint8_t>(value);
       break;
-    case DType::i32:
-      as<int32_t>()[index] = static_cast<int32_t>(value);
+    case DType::i16:
+    case DType::u16:
+      as<uint16_t>()[index] = static_cast<uint16_t>(value);
       break;
+    case DType::i32:
+    case DType::u32:
+      as<uint32_t>()[index] = static_cast<uint32_t>(value);
+      break;
+    case DType::u64:
     case DType::i64:
       as<int64_t>()[index] = value;
       break;

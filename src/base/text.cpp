@@ -194,7 +194,7 @@ std::string Cursor::quoted(char quote, std::string_view what) {
   fail(start, fmt::format("{} has no closing {}", what, quote));
 }
 
-Cursor::Number Cursor::number(std::string_view what) {
+Cursor::Number Cursor::number(std::string_view what, bool as_u64) {
   const Location at = location();
   const std::string_view rest = text_.substr(position_);
   const std::string_view token = rest.substr(0, number_length(rest));
@@ -211,7 +211,8 @@ Cursor::Number Cursor::number(std::string_view what) {
     result.is_integer = true;
     uint64_t magnitude = 0;
     read = std::from_chars(body.data() + (hex ? 2 : 0), end, magnitude, hex ? 16 : 10);
-    if (read.ec == std::errc() && read.ptr == end && magnitude > (uint64_t{1} << 63) - !negative) {
+    const uint64_t most = as_u64 && !negative ? UINT64_MAX : (uint64_t{1} << 63) - !negative;
+    if (read.ec == std::errc() && read.ptr == end && magnitude > most) {
       read.ec = std::errc::result_out_of_range;
     }
     result.integer = static_cast<int64_t>(negative ? 0 - magnitude : magnitude);

@@ -32,7 +32,8 @@ class Cursor {
     int64_t integer;
     double real;  // also inf, nan, -inf; hexadecimal floats are exact
   };
-  Number number(std::string_view what);
+  // With `as_u64` up to 2^64 - 1, which `integer` then holds as its bits.
+  Number number(std::string_view what, bool as_u64 = false);
   std::string next_token_text();  // for messages
   [[noreturn]] void fail(const Location& at, std::string message);
 

@@ -65,7 +65,7 @@ void cut(std::string_view text, std::vector<Function>& functions) {
     if (f.words[0] != "TABLE") f.type = lower(f.words[3]);
     f.words.erase(f.words.begin(), f.words.begin() + 3);
     f.wide = std::any_of(f.words.begin(), f.words.end(), [](const std::string& w) {
-      return w == "F64" || w == "I64" || w == "to_f64" || w == "to_i64";
+      return w == "F64" || w == "I64" || w == "U64" || w == "to_f64" || w == "to_i64";
     });
     f.text = std::move(block);
     block.clear();
@@ -138,6 +138,7 @@ std::string library_text(const std::set<std::string>& functions) {
       use(word, f.type);
       if (f.wide) use(word, "f64");
       if (f.wide) use(word, "i64");
+      if (f.type == "u64") use(word, "u64");
     }
   }
   std::string text;
@@ -184,20 +185,43 @@ std::string cuda_prelude(const std::set<std::string>& sections, int lanes) {
          prelude({"cuda_registers.inc", "lanes.inc", "cuda_memory.inc"}, sections);
 }
 
-std::set<std::string> sections_used(std::string_view text) {
-  static const std::map<std::string, std::string, std::less<>> section_of_suffix = {
-      {"f64", "f64"}, {"i64", "f64"},   {"m64", "f64"}, {"u8", "u8"},
-      {"bool", "u8"}, {"bf16", "bf16"}, {"f16", "f16"},
+namespace {
+
+// The sections behind the end of a name, as in load_bf16.
+const std::map<std::string, std::set<std::string>, std::less<>>& sections_of_suffix() {
+  static const std::map<std::string, std::set<std::string>, std::less<>> sections = {
+      {"f64", {"f64"}},        {"i64", {"f64"}},       {"m64", {"f64"}},   {"u64", {"f64", "u64"}},
+      {"u32", {"f64", "u32"}}, {"u8", {"u8"}},         {"bool", {"u8"}},   {"i8", {"i8"}},
+      {"i16", {"i16"}},        {"u16", {"u16"}},       {"bf16", {"bf16"}}, {"f16", {"f16"}},
+      {"f8e4m3", {"f8e4m3"}},  {"f8e5m2", {"f8e5m2"}},
   };
+  return sections;
+}
+
+}  // namespace
+
+std::set<std::string> all_sections() {
+  std::set<std::string> all{"stream"};
+  for (const auto& [suffix, sections] : sections_of_suffix()) {
+    all.insert(sections.begin(), sections.end());
+  }
+  return all;
+}
+
+std::set<std::string> sections_used(std::string_view text) {
   std::set<std::string> sections;
+  auto add = [&](const std::set<std::string>& names) {
+    sections.insert(names.begin(), names.end());
+  };
   for (const std::string& word : words_of(text)) {
     if (word == "F64" || word == "I64" || word == "M64") sections.insert("f64");
+    if (word == "U64") add({"f64", "u64"});
     if (word == "Rows") sections.insert("rows");
     if (word.starts_with("stream_")) sections.insert("stream");
     size_t bar = word.rfind('_');
     if (bar == std::string::npos) continue;
-    auto found = section_of_suffix.find(std::string_view(word).substr(bar + 1));
-    if (found != section_of_suffix.end()) sections.insert(found->second);
+    auto found = sections_of_suffix().find(std::string_view(word).substr(bar + 1));
+    if (found != sections_of_suffix().end()) add(found->second);
   }
   return sections;
 }

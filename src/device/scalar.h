@@ -12,6 +12,7 @@ using F32 = float;
 using F64 = double;
 using I32 = int;
 using I64 = long;
+using U64 = unsigned long;
 using M32 = bool;
 using M64 = bool;
 
@@ -23,6 +24,7 @@ inline F32 splat_f32(float a) { return a; }
 inline F64 splat_f64(double a) { return a; }
 inline I32 splat_i32(int a) { return a; }
 inline I64 splat_i64(long a) { return a; }
+inline U64 splat_u64(unsigned long a) { return a; }
 inline bool not_(bool m) { return !m; }
 inline bool any(bool m) { return m; }
 inline bool any_below(F32 a, float limit) { return a < limit; }
@@ -44,6 +46,7 @@ inline M64 to_m64(M32 m) { return m; }
 inline M32 to_m32(M64 m) { return m; }
 // C division; b neither 0 nor -1
 inline I64 divide(I64 a, I64 b) { return a / b; }
+inline U64 divide(U64 a, U64 b) { return a / b; }
 
 inline F32 fma(F32 a, F32 b, F32 c) { return __builtin_fmaf(a, b, c); }
 inline F64 fma(F64 a, F64 b, F64 c) { return __builtin_fma(a, b, c); }
@@ -56,6 +59,8 @@ inline I32 negate(I32 a) { return static_cast<I32>(0u - static_cast<unsigned>(a)
 inline I64 negate(I64 a) { return static_cast<I64>(0ul - static_cast<unsigned long>(a)); }
 inline I32 abs(I32 a) { return a < 0 ? negate(a) : a; }
 inline I64 abs(I64 a) { return a < 0 ? negate(a) : a; }
+inline U64 negate(U64 a) { return 0ul - a; }
+inline U64 abs(U64 a) { return a; }
 inline F32 copysign(F32 a, F32 s) { return __builtin_copysignf(a, s); }
 inline F64 copysign(F64 a, F64 s) { return __builtin_copysign(a, s); }
 inline F32 floor(F32 a) { return __builtin_floorf(a); }
@@ -79,6 +84,7 @@ inline F32 select(bool m, F32 a, F32 b) { return m ? a : b; }
 inline F64 select(bool m, F64 a, F64 b) { return m ? a : b; }
 inline I32 select(bool m, I32 a, I32 b) { return m ? a : b; }
 inline I64 select(bool m, I64 a, I64 b) { return m ? a : b; }
+inline U64 select(bool m, U64 a, U64 b) { return m ? a : b; }
 
 // NaN stays NaN, whichever operand holds it is irrelevant: bounds are constants.
 inline F32 at_least(F32 a, F32 lo) { return lo > a ? lo : a; }
@@ -105,8 +111,10 @@ inline F64 minimum(F64 a, F64 b) {
 }
 inline I32 maximum(I32 a, I32 b) { return a > b ? a : b; }
 inline I64 maximum(I64 a, I64 b) { return a > b ? a : b; }
+inline U64 maximum(U64 a, U64 b) { return a > b ? a : b; }
 inline I32 minimum(I32 a, I32 b) { return a < b ? a : b; }
 inline I64 minimum(I64 a, I64 b) { return a < b ? a : b; }
+inline U64 minimum(U64 a, U64 b) { return a < b ? a : b; }
 
 // float to int saturates, NaN gives 0; int to int wraps.
 inline I32 to_i32(F64 a) {
@@ -126,6 +134,10 @@ inline I64 to_i64(F64 a) {
 }
 inline I64 to_i64(F32 a) { return to_i64(static_cast<F64>(a)); }
 inline I64 to_i64(I32 a) { return a; }
+inline U64 to_u64(F64 a) {
+  if (a >= 0x1p64) return ~0ul;
+  return a > 0 ? static_cast<U64>(a) : 0;
+}
 inline F32 to_f32(I32 a) { return static_cast<F32>(a); }
 inline F32 to_f32(I64 a) { return static_cast<F32>(a); }
 inline F32 to_f32(F64 a) { return static_cast<F32>(a); }

@@ -51,26 +51,24 @@ std::string float_text(std::string text, std::string_view suffix, std::string_vi
 }  // namespace
 
 Lanes lanes_of(DType dtype) {
-  switch (dtype) {
+  switch (compute_dtype(dtype)) {
     case DType::boolean:
       return Lanes::m32;
     case DType::i32:
-    case DType::u8:
       return Lanes::i32;
     case DType::i64:
       return Lanes::i64;
-    case DType::f16:
-    case DType::bf16:
-    case DType::f32:
-      return Lanes::f32;
+    case DType::u64:
+      return Lanes::u64;
     case DType::f64:
       return Lanes::f64;
+    default:
+      return Lanes::f32;
   }
-  return Lanes::f32;
 }
 
 std::string_view vector_type(Lanes lanes) {
-  constexpr std::string_view names[] = {"F32", "F64", "I32", "I64", "M32", "M64"};
+  constexpr std::string_view names[] = {"F32", "F64", "I32", "I64", "U64", "M32", "M64"};
   return names[static_cast<size_t>(lanes)];
 }
 
@@ -78,11 +76,22 @@ std::string_view storage_type(DType dtype) {
   switch (dtype) {
     case DType::boolean:
     case DType::u8:
+    case DType::f8e4m3:
+    case DType::f8e5m2:
       return "unsigned char";
+    case DType::i8:
+      return "signed char";
+    case DType::i16:
+      return "short";
     case DType::i32:
       return "int";
     case DType::i64:
       return "long";
+    case DType::u32:
+      return "unsigned";
+    case DType::u64:
+      return "unsigned long";
+    case DType::u16:
     case DType::f16:
     case DType::bf16:
       return "unsigned short";
@@ -112,6 +121,8 @@ std::string literal_text(const loop::Literal& literal, DType dtype) {
       return value.integer != 0 ? "-1" : "0";
     case Lanes::i32:
       return value.integer == INT32_MIN ? "(-2147483647 - 1)" : std::to_string(value.integer);
+    case Lanes::u64:
+      return std::to_string(static_cast<uint64_t>(value.integer)) + "UL";
     default:
       return value.integer == INT64_MIN ? "(-9223372036854775807L - 1)"
                                         : std::to_string(value.integer) + "L";
@@ -124,13 +135,15 @@ std::string attr_text(double value, DType compute) {
 }
 
 std::string splat_text(const std::string& scalar, Lanes lanes) {
-  constexpr std::string_view names[] = {"f32", "f64", "i32", "i64", "i32", "i64"};
+  constexpr std::string_view names[] = {"f32", "f64", "i32", "i64", "u64", "i32", "i64"};
   return fmt::format("splat_{}({})", names[static_cast<size_t>(lanes)], scalar);
 }
 
 std::string stored_text(const loop::Literal& literal, DType dtype) {
   if (dtype == DType::bf16) return fmt::format("0x{:04x}", bf16_bits(literal.real));
   if (dtype == DType::f16) return fmt::format("0x{:04x}", f16_bits(literal.real));
+  if (dtype == DType::f8e4m3) return fmt::format("0x{:02x}", f8e4m3_bits(literal.real));
+  if (dtype == DType::f8e5m2) return fmt::format("0x{:02x}", f8e5m2_bits(literal.real));
   if (dtype == DType::boolean) return literal.integer != 0 ? "1" : "0";
   return literal_text(literal, dtype);
 }

@@ -10,9 +10,9 @@
 
 namespace ingot {
 
-// How a value stands in a register: sixteen lanes of f32, f64, i32 or i64, or a mask as wide as
-// them.
-enum class Lanes : uint8_t { f32, f64, i32, i64, m32, m64 };
+// How a value stands in a register: sixteen lanes of f32, f64, i32, i64 or u64, or a mask as wide
+// as them.
+enum class Lanes : uint8_t { f32, f64, i32, i64, u64, m32, m64 };
 
 Lanes lanes_of(DType dtype);                 // bool: m32
 std::string_view vector_type(Lanes lanes);   // "F32"

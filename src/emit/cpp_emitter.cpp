@@ -45,10 +45,12 @@ struct Uses {
     buffers.insert(load.buffer);
     sym(load.index);
     guards(load.guards);
+    sym(load.reported);
   }
   void note(const IndexValue& index) {
     sym(index.value);
     guards(index.guards);
+    sym(index.reported);
   }
   void note(const Accumulator&) {}
   void note(const Accumulate& accumulate) { operand(accumulate.value, "other"); }
@@ -225,7 +227,7 @@ std::string Emitter::cuda_signature(const std::string& symbol) const {
     auto name = variables_.find(size);
     params.push_back(name == variables_.end() ? "long" : "long " + name->second);
   }
-  params.emplace_back("int* report");
+  params.emplace_back("KernelReport* report");
   std::string head =
       fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", target_.block, symbol);
   std::string joined = join(params, ", ") + ") {\n";
@@ -292,10 +294,20 @@ void Emitter::call_line(const std::string& function, const std::vector<std::stri
 KernelSource emit_cpp(const Kernel& kernel) { return Emitter(kernel, Target{}).source(); }
 
 bool fits_cuda(const Kernel& kernel) {
-  bool has_product = false;
-  auto note = [&](const Stmt& stmt) { has_product |= std::holds_alternative<Product>(stmt); };
+  auto has_lanes = [](DType dtype) {
+    return dtype == DType::boolean || dtype == DType::i32 || dtype == DType::i64 ||
+           dtype == DType::u8 || (is_float(dtype) && byte_size(dtype) > 1);
+  };
+  bool fits = kernel.scratch.empty() && std::ranges::all_of(kernel.params, [&](const Param& p) {
+                return has_lanes(p.dtype);
+              });
+  auto note = [&](const Stmt& stmt) {
+    if (std::holds_alternative<Product>(stmt)) fits = false;
+    if (const auto* let = std::get_if<Let>(&stmt)) fits = fits && has_lanes(let->dtype);
+    if (const auto* index = std::get_if<IndexValue>(&stmt)) fits = fits && has_lanes(index->dtype);
+  };
   for (const Phase& phase : kernel.phases) walk(phase.body, note);
-  return !has_product && kernel.scratch.empty();
+  return fits;
 }
 
 KernelSource emit_cuda(const Kernel& kernel) {

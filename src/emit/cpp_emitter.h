@@ -55,7 +55,9 @@ class Emitter {
   std::string as_lanes(const std::string& text, Lanes from, Lanes to) const;
   Lanes operand_lanes(const loop::Operand& operand, DType dtype) const;
   Lanes result_lanes(const loop::Let& let) const;
+  std::string saturated_text(const std::string& x, Lanes in, DType to) const;
   std::string rounded(std::string text, DType dtype) const;
+  std::string finished(const std::string& text, Op op, DType dtype) const;
   std::string load_text(const loop::Load& load);
   void emit_subscript_load(const loop::Load& load);
   static bool advances(const Sym& index, std::string_view variable);
@@ -67,6 +69,15 @@ class Emitter {
                      const std::vector<std::string>& body);
   std::string within_text(const loop::IndexValue& index, const std::string& name);
   std::string index_text(const loop::IndexValue& index, const std::string& name);
+  // A statement that keeps the failed check's report and the number it names; by lane inside a
+  // function of the lane.
+  template <class Checked>
+  std::string raised(const Checked& statement) const {
+    bool by_lane = differs_by_lane(statement.guards);
+    std::string number =
+        subscript(by_lane ? lane_index(statement.reported) : access(statement.reported).index);
+    return fmt::format("*{} = {{{}, {}}};", report_, statement.report + 1, number);
+  }
   std::string gather_text(DType dtype, const std::string& name) const;
   std::string combine_text(Op op, DType dtype, const std::string& a, const std::string& b);
   bool rounded_by_stores(const std::string& name) const;

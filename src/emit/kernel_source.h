@@ -12,12 +12,17 @@ namespace ingot {
 // The C ABI of an emitted CPU kernel phase: `extern "C" void NAME(const KernelCall* call)`. The
 // same struct is written into the emitted text.
 struct ProductCall;  // run/product.h
+struct KernelReport {
+  long number;  // 1 + index of the report
+  long value;   // what the report names
+};
+
 struct KernelCall {
   void* const* buffers;  // in the order of KernelSource::params
   const long* sizes;     // in the order of KernelSource::sizes
   char* scratch;         // this thread's, 64-byte aligned
   long begin, end;       // iterations of this phase for this thread
-  int* report;           // set to 1 + index of the report when a run-time check fails
+  KernelReport* report;  // set when a run-time check fails
   void (*product)(const KernelCall* call, const char* routine, const long* sizes, const void* lhs,
                   const void* rhs,
                   void* dst);  // sizes in the order the Product statement lists them

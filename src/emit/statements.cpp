@@ -17,11 +17,13 @@ std::string_view formula_of(const OpInfo& info, Form form, DType dtype) {
 }
 
 std::string_view element_name(Lanes lanes) {
-  constexpr std::string_view names[] = {"f32", "f64", "i32", "i64", "", ""};
+  constexpr std::string_view names[] = {"f32", "f64", "i32", "i64", "u64", "", ""};
   return names[static_cast<size_t>(lanes)];
 }
 
-bool is_wide(Lanes lanes) { return lanes == Lanes::f64 || lanes == Lanes::i64; }
+bool is_wide(Lanes lanes) {
+  return lanes == Lanes::f64 || lanes == Lanes::i64 || lanes == Lanes::u64;
+}
 
 // The vocabulary stores past the caches in these types.
 bool can_stream(DType dtype) { return dtype == DType::f32 || dtype == DType::i32; }
@@ -96,8 +98,15 @@ void Emitter::note_functions(std::string_view formula, Lanes lanes) {
 std::string Emitter::rounded(std::string text, DType dtype) const {
   if (dtype == DType::bf16) return fmt::format("round_bf16({})", text);
   if (dtype == DType::f16) return fmt::format("round_f16({})", text);
-  if (dtype == DType::u8) return (is_compound(text) ? "(" + text + ")" : text) + " & 255";
-  return text;
+  if (dtype == DType::f8e4m3 || dtype == DType::f8e5m2) {
+    return fmt::format("round_{}({})", dtype_name(dtype), text);
+  }
+  if (!is_integer(dtype) || compute_dtype(dtype) == dtype) return text;
+  if (is_compound(text)) text = "(" + text + ")";
+  if (dtype == DType::u8) return text + " & 255";
+  if (dtype == DType::u16) return text + " & 65535";
+  if (dtype == DType::u32) return text + " & 4294967295L";
+  return fmt::format("({0} << {1}) >> {1}", text, 32 - 8 * byte_size(dtype));
 }
 
 // Stores round by themselves.
@@ -152,6 +161,21 @@ std::string Emitter::let_text(const Let& let) {
   return formula_text(formula, operands, attrs);
 }
 
+// A float as an integer: truncated, then within the dtype's range.
+std::string Emitter::saturated_text(const std::string& x, Lanes in, DType to) const {
+  DType compute = compute_dtype(to);
+  std::string text = fmt::format("to_{}({})", element_name(lanes_of(to)), x);
+  if (compute == to) return text;
+  IntegerLimits limits = integer_limits(to);
+  // Before it is an integer, where that holds both ends; then out of range costs nothing more.
+  if (in != Lanes::f64 && to == DType::u32) {
+    return fmt::format("minimum(maximum({}, 0L), {}L)", text, limits.highest);
+  }
+  auto end = [&](int64_t value) { return real_text(static_cast<double>(value), in); };
+  return fmt::format("to_{}(at_most(at_least({}, {}), {}))", element_name(lanes_of(to)), x,
+                     end(limits.lowest), end(limits.highest));
+}
+
 std::string Emitter::cast_text(const Let& let) {
   DType from = let.operand_dtypes[0], to = let.dtype;
   Lanes in = operand_lanes(let.operands[0], from), out = lanes_of(to);
@@ -167,11 +191,17 @@ std::string Emitter::cast_text(const Let& let) {
                        as_lanes(x, in, is_wide(out) ? Lanes::m64 : Lanes::m32),
                        literal_text({1, 1}, type), literal_text({0, 0}, type));
   }
-  if (to == DType::u8 && is_float(from)) {
-    x = fmt::format("at_most(at_least({}, {}), {})", x, real_text(0, in), real_text(255, in));
+  if (is_integer(to) && is_float(from)) return saturated_text(x, in, to);
+  if (!is_float(from) && to == DType::f8e5m2) {
+    x = fmt::format("to_f32({})", x);
+    in = out;
+  }
+  if (to == DType::f8e5m2 && from != to) {  // saturates, where rounding gives an infinity
+    x = fmt::format("at_most(at_least({}, {}), {})", x, real_text(-57344, in),
+                    real_text(57344, in));
   }
   if (in == out) return x;
-  bool twice_rounded = in == Lanes::f64 && (to == DType::bf16 || to == DType::f16);
+  bool twice_rounded = in == Lanes::f64 && is_float(to) && to != DType::f32;
   return twice_rounded ? fmt::format("to_f32_odd({})", x)
                        : fmt::format("to_{}({})", element_name(out), x);
 }
@@ -192,7 +222,7 @@ void Emitter::emit(const Load& load) {
   bool varying = chunk_ && is_varying(Stmt(load));
   // Guards that differ by lane are reported where they are tested.
   if (load.report >= 0 && !differs_by_lane(load.guards)) {
-    line(fmt::format("if (!({})) *{} = {};", condition(load.guards), report_, load.report + 1));
+    line(fmt::format("if (!({})) {}", condition(load.guards), raised(load)));
   }
   if (!varying && in_subscripts_.contains(load.name) && !is_float(load.dtype)) {
     return emit_subscript_load(load);
@@ -217,7 +247,7 @@ void Emitter::emit_subscript_load(const Load& load) {
   line(fmt::format("const long {} = {};", value.subscript, at));
   if (uses_.contains(load.name)) {
     value.name = names_.unique(load.name + "_lanes");
-    std::string scalar = value.lanes == Lanes::i64 ? value.subscript : "(int)" + value.subscript;
+    std::string scalar = is_wide(value.lanes) ? value.subscript : "(int)" + value.subscript;
     line(fmt::format("const {} {} = {};", vector_type(value.lanes), value.name,
                      splat_text(scalar, value.lanes)));
   }
@@ -307,7 +337,7 @@ std::string Emitter::lane_load(const Load& load, const std::string& name) {
     body.push_back(fmt::format("return {};", element));
   } else if (load.report >= 0) {
     body.push_back(fmt::format("if ({}) return {};", lane_condition(load.guards), element));
-    body.push_back(fmt::format("*{} = {};", report_, load.report + 1));
+    body.push_back(raised(load));
     body.push_back(fmt::format("return {};", otherwise));
   } else {
     body.push_back(
@@ -327,7 +357,7 @@ void Emitter::emit(const IndexValue& index) {
   bool varying = chunk_ && is_varying(Stmt(index));
   Lanes lanes = lanes_of(index.dtype);
   if (index.report >= 0 && !differs_by_lane(index.guards)) {
-    line(fmt::format("if (!({})) *{} = {};", condition(index.guards), report_, index.report + 1));
+    line(fmt::format("if (!({})) {}", condition(index.guards), raised(index)));
   }
   define(index.name, index.dtype, lanes, varying, [&](const std::string& name) {
     return index.dtype == DType::boolean ? within_text(index, name) : index_text(index, name);
@@ -342,8 +372,7 @@ std::string Emitter::within_text(const IndexValue& index, const std::string& nam
     std::string holds = lane_condition(index.guards);
     std::vector<std::string> body{fmt::format("return {};", holds)};
     if (index.report >= 0) {
-      body = {fmt::format("if ({}) return true;", holds),
-              fmt::format("*{} = {};", report_, index.report + 1), "return false;"};
+      body = {fmt::format("if ({}) return true;", holds), raised(index), "return false;"};
     }
     lane_function(name, "bool", body);
     return gather_text(DType::boolean, name);
@@ -416,10 +445,23 @@ void Emitter::emit(const Accumulate& accumulate) {
   line(fmt::format("{} = {};", acc.name, text));
 }
 
+// A reduction's result in its dtype. The extremes that max and min of nothing give are those of the
+// wider type that was computed in: they become the dtype's own.
+std::string Emitter::finished(const std::string& text, Op op, DType dtype) const {
+  if (!is_integer(dtype) || compute_dtype(dtype) == dtype || (op != Op::max && op != Op::min)) {
+    return rounded(text, dtype);
+  }
+  IntegerLimits limits = integer_limits(dtype);
+  DType compute = compute_dtype(dtype);
+  return fmt::format("minimum(maximum({}, {}), {})", text,
+                     literal_text({0, limits.lowest}, compute),
+                     literal_text({0, limits.highest}, compute));
+}
+
 void Emitter::emit(const Finish& finish) {
   const EmittedValue acc = accumulators_.at(finish.accumulator);
   define(finish.name, finish.dtype, acc.lanes, acc.varying, [&](const std::string&) {
-    if (!acc.lane_accumulator) return rounded(acc.name, finish.dtype);
+    if (!acc.lane_accumulator) return finished(acc.name, acc.reduction, finish.dtype);
     if (acc.lanes == Lanes::m32) {
       bool any = acc.reduction == Op::any;
       std::string found = fmt::format("{}({})", target_.cuda ? "lanes_any" : "any",
@@ -427,7 +469,7 @@ void Emitter::emit(const Finish& finish) {
       return fmt::format("broadcast_bool({}{})", any ? "" : "!", found);
     }
     std::string scalar = fmt::format("lanes_{}({})", op_name(acc.reduction), acc.name);
-    return rounded(splat_text(scalar, acc.lanes), finish.dtype);
+    return finished(splat_text(scalar, acc.lanes), acc.reduction, finish.dtype);
   });
 }
 

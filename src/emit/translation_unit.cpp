@@ -10,12 +10,15 @@ namespace ingot {
 namespace {
 
 // The struct of kernel_source.h.
-constexpr std::string_view call_text = R"(struct KernelCall {
+constexpr std::string_view call_text = R"(struct KernelReport {
+  long number, value;
+};
+struct KernelCall {
   void* const* buffers;
   const long* sizes;
   char* scratch;
   long begin, end;  // iterations of this phase
-  int* report;
+  KernelReport* report;
   void (*product)(const KernelCall* call, const char* routine, const long* sizes, const void* lhs,
                   const void* rhs, void* dst);
   const void* runtime;
@@ -65,6 +68,16 @@ constexpr Routine routines[] = {
   return select(to_m32(back == a) | (r != r), r, from_bits(toward_zero | 1));
 }
 )"},
+    {"broadcast_i8", "INLINE I32 broadcast_i8(signed char b) { return splat_i32(b); }\n"},
+    {"broadcast_i16", "INLINE I32 broadcast_i16(short b) { return splat_i32(b); }\n"},
+    {"broadcast_u16", "INLINE I32 broadcast_u16(unsigned short b) { return splat_i32(b); }\n"},
+    {"broadcast_u32", "INLINE I64 broadcast_u32(unsigned b) { return splat_i64(b); }\n"},
+    {"broadcast_f8e4m3",
+     "INLINE F32 broadcast_f8e4m3(unsigned char h) {"
+     " return splat_f32(widen_f8e4m3(i32v{} + h)[0]); }\n"},
+    {"broadcast_f8e5m2",
+     "INLINE F32 broadcast_f8e5m2(unsigned char h) {"
+     " return splat_f32(widen_f8e5m2(i32v{} + h)[0]); }\n"},
 };
 
 // Reads and writes lane by lane: at(l) is the element of lane l, or where it lies.
@@ -92,6 +105,9 @@ INLINE void scatter_{1}(At at, {0} v, Live live = all_lanes) {{
 
 // ---- the same for CUDA
 constexpr std::string_view cuda_small_text = R"(
+struct KernelReport {
+  long number, value;
+};
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 INLINE long min(long a, long b) { return a < b ? a : b; }
@@ -183,7 +199,7 @@ struct Parts {
 }  // namespace
 
 std::string vocabulary_text() {
-  std::string text = device::vector_prelude({"f64", "u8", "bf16", "f16", "stream"});
+  std::string text = device::vector_prelude(device::all_sections());
   text += fmt::format("{}{}", call_text, small_text);
   for (const Routine& routine : routines) text += routine.text;
   for (DType dtype : all_dtypes) text += gather_text(dtype) + scatter_text(dtype);

@@ -26,9 +26,11 @@ std::optional<std::set<std::string>> names_read(const Stmt& stmt) {
   } else if (const auto* load = std::get_if<Load>(&stmt)) {
     names = load->index.variables();
     add_guards(load->guards);
+    names.merge(load->reported.variables());
   } else if (const auto* index = std::get_if<IndexValue>(&stmt)) {
     names = index->value.variables();
     add_guards(index->guards);
+    names.merge(index->reported.variables());
   } else {
     return std::nullopt;
   }

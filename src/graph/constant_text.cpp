@@ -50,6 +50,9 @@ bool from_base64(std::string_view text, Tensor& value) {
 
 std::string element_text(const Tensor& value, int64_t index) {
   if (value.dtype() == DType::boolean) return value.get_i64(index) != 0 ? "true" : "false";
+  if (value.dtype() == DType::u64) {
+    return fmt::format("{}", static_cast<uint64_t>(value.get_i64(index)));
+  }
   if (is_integer(value.dtype())) return fmt::format("{}", value.get_i64(index));
   if (value.dtype() == DType::f64) return number_text(value.get_f64(index));
   return number_text(static_cast<float>(value.get_f64(index)));
@@ -156,6 +159,8 @@ Tensor parse_list(Cursor& cursor, DType dtype, std::optional<std::vector<int64_t
 }  // namespace
 
 std::string literal_text(const Tensor& value) {
+  // An operand is read before its dtype is known: as an i64.
+  if (value.dtype() == DType::u64 && value.get_i64(0) < 0) return {};
   return reads_back(value, 0) ? element_text(value, 0) : std::string();
 }
 
@@ -187,7 +192,7 @@ void parse_element(Cursor& cursor, Tensor& value, int64_t index) {
   if (!cursor.at_number()) {
     cursor.fail(at, fmt::format("expected a number, got {}", cursor.next_token_text()));
   }
-  const Cursor::Number number = cursor.number("a number");
+  const Cursor::Number number = cursor.number("a number", dtype == DType::u64);
   if (is_float(dtype)) {
     value.set_f64(index, number.real);
     return;
@@ -197,7 +202,8 @@ void parse_element(Cursor& cursor, Tensor& value, int64_t index) {
     cursor.fail(at, fmt::format("{} is no {}", number_text(number.real), dtype_name(dtype)));
   }
   value.set_i64(index, number.integer);
-  if (value.get_i64(index) != number.integer) {
+  const bool negative = dtype == DType::u64 && number.real < 0;
+  if (value.get_i64(index) != number.integer || negative) {
     cursor.fail(at, fmt::format("{} is out of {}'s range", number.integer, dtype_name(dtype)));
   }
 }
@@ -206,8 +212,10 @@ std::optional<DType> number_operand_dtype(Op op, const std::vector<std::optional
                                           size_t position) {
   const bool has_mask = op_info(op).rule == DTypeRule::second;
   if (has_mask && position == 0) return DType::boolean;
-  if (op == Op::gather) return position == 1 ? std::optional(DType::i64) : std::nullopt;
+  const bool has_ids = (op_info(op).flags & OpFlag::ids) != 0;
+  if (has_ids && position == 1) return DType::i64;
   for (size_t i = has_mask ? 1 : 0; i < dtypes.size(); ++i) {
+    if (has_ids && i == 1) continue;
     if (i != position && dtypes[i]) return dtypes[i];
   }
   return std::nullopt;

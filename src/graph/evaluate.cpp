@@ -1,4 +1,5 @@
-// Walks the graph; the parts are evaluate_elementwise, _reduction, _movement and _product.
+// Walks the graph; the parts are evaluate_elementwise, _reduction, _movement, _ordered and
+// _product.
 #include "graph/evaluate.h"
 
 #include <algorithm>
@@ -58,6 +59,12 @@ Tensor evaluate_node(const Graph& graph, const NodeInputs& inputs, Precision pre
       break;
     case Category::contraction:
       evaluate_contraction(inputs, result);
+      break;
+    case Category::scan:
+      evaluate_scan(inputs, result);
+      break;
+    case Category::scatter:
+      evaluate_scatter(inputs, result);
       break;
     case Category::creation:
       evaluate_creation(inputs, result);

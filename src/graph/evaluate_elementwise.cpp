@@ -33,7 +33,8 @@ std::array<T, 3> parameters(const Node& node) {
       // An infinite bound is the integer's own extreme.
       constexpr DType dtype = std::is_same_v<T, bool>      ? DType::boolean
                               : std::is_same_v<T, int32_t> ? DType::i32
-                                                           : DType::i64;
+                              : std::is_same_v<T, int64_t> ? DType::i64
+                                                           : DType::u64;
       values[count++] = static_cast<T>(convert(dtype, DType::f64, {.real = value}).integer);
     }
   }

@@ -1,5 +1,7 @@
 // Movement ops as copies: for each dimension a table of operand offsets, so that every map is one
 // addition an element.
+#include <algorithm>
+
 #include "graph/evaluate_node.h"
 #include "op/apply.h"
 
@@ -108,13 +110,18 @@ void slice(const NodeInputs& inputs, Tensor& result) {
   copy_mapped(operand, std::move(tables), result);
 }
 
+// The operand's position under result position i - low where its ends are repeated.
+int64_t repeated(const std::string& mode, int64_t i, int64_t size) {
+  if (mode == "edge") return std::clamp<int64_t>(i, 0, size - 1);
+  const int64_t period = mode == "wrap" ? size : std::max<int64_t>(2 * (size - 1), 1);
+  const int64_t at = (i % period + period) % period;
+  return mode == "wrap" ? at : std::min(at, 2 * (size - 1) - at);
+}
+
 void pad(const NodeInputs& inputs, Tensor& result) {
   const Tensor& operand = *inputs.operands[0];
   const OpInfo& info = op_info(Op::pad);
-  if (const std::string mode = text_attr(info, inputs.node.attrs, "mode"); mode != "constant") {
-    fail_unsupported(inputs.node.location,
-                     fmt::format("pad: mode \"{}\" is not supported; supported: constant", mode));
-  }
+  const std::string mode = text_attr(info, inputs.node.attrs, "mode");
   const double value = real_attr(info, inputs.node.attrs, "value");
   for (int64_t i = 0; i < result.size(); ++i) {
     is_float(result.dtype())
@@ -126,11 +133,40 @@ void pad(const NodeInputs& inputs, Tensor& result) {
   OffsetTables tables;
   for (size_t d = 0; d < result.shape().size(); ++d) {
     std::vector<int64_t> offsets(static_cast<size_t>(result.shape()[d]), -1);
-    for (int64_t i = 0; i < operand.shape()[d]; ++i) {
-      const int64_t to = i + low[d];
-      if (to >= 0 && to < result.shape()[d]) offsets[static_cast<size_t>(to)] = i * strides[d];
+    const int64_t size = operand.shape()[d];
+    for (int64_t to = 0; to < result.shape()[d]; ++to) {
+      int64_t i = to - low[d];
+      const bool inside = i >= 0 && i < size;
+      if (!inside && (mode == "constant" || size == 0)) continue;
+      if (!inside) i = repeated(mode, i, size);
+      offsets[static_cast<size_t>(to)] = i * strides[d];
     }
     tables.push_back(std::move(offsets));
+  }
+  copy_mapped(operand, std::move(tables), result);
+}
+
+// [lead..., K..., O...]: both indices of a windowed dimension step through it.
+void window(const NodeInputs& inputs, Tensor& result) {
+  const Tensor& operand = *inputs.operands[0];
+  const OpInfo& info = op_info(Op::window);
+  const auto list = [&](const char* name) {
+    return evaluate(sizes_attr(info, inputs.node.attrs, name), {});
+  };
+  const auto kernel = list("sizes"), steps = list("strides"), dilations = list("dilations");
+  const size_t rank = kernel.size(), lead = operand.shape().size() - rank;
+  const auto strides = strides_of(operand.shape());
+  OffsetTables tables;
+  for (size_t d = 0; d < lead; ++d) {
+    tables.push_back(progression(operand.shape()[d], 0, 1, strides[d]));
+  }
+  for (size_t d = 0; d < rank; ++d) {
+    const int64_t step = dilations.empty() ? 1 : dilations[d];
+    tables.push_back(progression(kernel[d], 0, step, strides[lead + d]));
+  }
+  for (size_t d = 0; d < rank; ++d) {
+    const int64_t step = steps.empty() ? 1 : steps[d];
+    tables.push_back(progression(result.shape()[lead + rank + d], 0, step, strides[lead + d]));
   }
   copy_mapped(operand, std::move(tables), result);
 }
@@ -189,6 +225,30 @@ void gather(const NodeInputs& inputs, Tensor& result) {
   }
 }
 
+// An element for each id: its own position but along dim.
+void gather_elements(const NodeInputs& inputs, Tensor& result) {
+  const Tensor& table = *inputs.operands[0];
+  const Tensor& ids = *inputs.operands[1];
+  const OpInfo& info = op_info(Op::gather_elements);
+  const bool is_error = text_attr(info, inputs.node.attrs, "out_of_range") == "error";
+  const size_t dim = dim_of(inputs.node, table.shape().size());
+  std::array<std::vector<int64_t>, 1> strides = {strides_of(table.shape())};
+  const int64_t along = strides[0][dim], rows = table.shape()[dim];
+  strides[0][dim] = 0;
+  const auto size = static_cast<size_t>(byte_size(table.dtype()));
+  int64_t i = 0;
+  for_each_index(ids.shape(), 0, strides, [&](const std::array<int64_t, 1>& at) {
+    const int64_t id = ids.get_i64(i), place = i++;
+    if (id >= 0 && id < rows) {
+      std::memcpy(result.data() + static_cast<size_t>(place) * size,
+                  table.data() + static_cast<size_t>(at[0] + id * along) * size, size);
+    } else if (is_error) {
+      fail_input(inputs.node.location,
+                 fmt::format("gather_elements: index {} out of range [0, {})", id, rows));
+    }
+  });
+}
+
 }  // namespace
 
 void evaluate_movement(const NodeInputs& inputs, Tensor& result) {
@@ -211,6 +271,10 @@ void evaluate_movement(const NodeInputs& inputs, Tensor& result) {
       return slice(inputs, result);
     case Op::pad:
       return pad(inputs, result);
+    case Op::window:
+      return window(inputs, result);
+    case Op::gather_elements:
+      return gather_elements(inputs, result);
     case Op::concat:
       return concat(inputs, result);
     case Op::gather:

@@ -23,6 +23,8 @@ struct NodeInputs {
 void evaluate_elementwise(const NodeInputs& inputs, Tensor& result);
 void evaluate_movement(const NodeInputs& inputs, Tensor& result);
 void evaluate_reduction(const NodeInputs& inputs, const Shape& operand_shape, Tensor& result);
+void evaluate_scan(const NodeInputs& inputs, Tensor& result);
+void evaluate_scatter(const NodeInputs& inputs, Tensor& result);
 void evaluate_contraction(const NodeInputs& inputs, Tensor& result);
 
 // Calls f with a value of the C++ type in which `dtype` is computed (dtype.h, compute_dtype).
@@ -35,6 +37,8 @@ void with_compute_type(DType dtype, F f) {
       return f(int32_t{});
     case DType::i64:
       return f(int64_t{});
+    case DType::u64:
+      return f(uint64_t{});
     case DType::f32:
       return f(float{});
     case DType::f64:

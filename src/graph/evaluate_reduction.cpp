@@ -1,6 +1,6 @@
 // Reductions in the canonical order of reduction_order.h.
 #include <algorithm>
-#include <limits>
+#include <cmath>
 
 #include "graph/evaluate_node.h"
 #include "graph/reduction_order.h"
@@ -34,13 +34,11 @@ std::vector<Dimension> reduction_space(const Shape& symbolic, const std::vector<
 }
 
 template <class T>
-T identity_of(Op op) {
+T identity_of(Op op, DType dtype) {
   const double identity = op_info(op).identity;
-  if constexpr (std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>) {
-    if (identity == std::numeric_limits<double>::infinity()) return std::numeric_limits<T>::max();
-    if (identity == -std::numeric_limits<double>::infinity()) return std::numeric_limits<T>::min();
-  }
-  return static_cast<T>(identity);
+  if (!is_integer(dtype) || std::isfinite(identity)) return static_cast<T>(identity);
+  const IntegerLimits limits = integer_limits(dtype);
+  return static_cast<T>(identity < 0 ? limits.lowest : limits.highest);
 }
 
 template <class T>
@@ -97,7 +95,7 @@ template <class T>
 void reduce(const NodeInputs& inputs, const std::vector<Dimension>& space, Tensor& result) {
   const Op op = inputs.node.op;
   const Widened<T> operand(*inputs.operands[0]);
-  const T identity = identity_of<T>(op);
+  const T identity = identity_of<T>(op, result.dtype());
   const Combine<T> combine = combine_of<T>(op);
   std::vector<int64_t> kept_shape, outer_shape;
   std::array<std::vector<int64_t>, 1> kept_strides, outer_strides;

@@ -118,24 +118,63 @@ Access concat_access(const Graph& graph, const Node& node, int operand, const In
   return access;
 }
 
+// Where element i - low of a dimension of `size` elements lies when it is repeated at its ends.
+// Numerators are never negative, as C's % wants them.
+Sym repeated(const std::string& mode, const Sym& i, const Sym& low, const Sym& size,
+             const Ranges& ranges) {
+  if (mode == "wrap") return mod(i + low * (size - 1), size, ranges);
+  if (mode == "edge") {
+    Sym at_least_first = Sym(0) - min(low - i, Sym(0));
+    return min(at_least_first, size - 1);
+  }
+  if (size.is(1)) return 0;
+  Sym period = Sym(2) * (size - 1);
+  Sym at = mod(i + low * (period - 1), period, ranges);
+  return min(at, period - at);
+}
+
 Access pad_access(const Node& node, const Shape& operand, const Index& index,
                   const Ranges& ranges) {
   const OpInfo& info = op_info(node.op);
-  if (std::string mode = text_attr(info, node.attrs, "mode"); mode != "constant") {
-    fail_unsupported(node.location,
-                     fmt::format("pad: mode \"{}\" is not supported; supported: constant", mode));
-  }
+  std::string mode = text_attr(info, node.attrs, "mode");
   std::vector<Sym> low = sizes_attr(info, node.attrs, "low");
+  std::vector<Sym> high = sizes_attr(info, node.attrs, "high");
   Access access{index, {}, -1};
   for (size_t d = 0; d < operand.size(); ++d) {
-    access.index[d] = index[d] - low[d];
-    add_guard(access, index[d], low[d], low[d] + operand[d], ranges);
+    if (mode == "constant") {
+      access.index[d] = index[d] - low[d];
+      add_guard(access, index[d], low[d], low[d] + operand[d], ranges);
+    } else if (!low[d].is(0) || !high[d].is(0)) {
+      access.index[d] = repeated(mode, index[d], low[d], operand[d], ranges);
+      // A named size may be 0: then there is nothing to repeat.
+      if (!operand[d].constant()) access.guards.push_back({operand[d], Sym(1), operand[d] + 1});
+    }
+  }
+  return access;
+}
+
+Access window_access(const Node& node, const Shape& operand, const Index& index) {
+  const OpInfo& info = op_info(node.op);
+  size_t rank = sizes_attr(info, node.attrs, "sizes").size(), lead = operand.size() - rank;
+  std::vector<Sym> strides = sizes_attr(info, node.attrs, "strides");
+  std::vector<Sym> dilations = sizes_attr(info, node.attrs, "dilations");
+  Access access{Index(index.begin(), index.begin() + static_cast<std::ptrdiff_t>(lead)), {}, -1};
+  for (size_t d = 0; d < rank; ++d) {
+    Sym stride = d < strides.size() ? strides[d] : Sym(1);
+    Sym dilation = d < dilations.size() ? dilations[d] : Sym(1);
+    access.index.push_back(stride * index[lead + rank + d] + dilation * index[lead + d]);
   }
   return access;
 }
 
 Access gather_access(const Graph& graph, const Node& node, int operand, const Index& index) {
   const Shape& table = graph[node.operands[0]].type.shape;
+  if (node.op == Op::gather_elements) {
+    if (operand == 1) return {index, {}, -1};
+    Access access{index, {}, dim_attr(node, "dim", table.size())};
+    access.index[static_cast<size_t>(access.run_time_dim)] = Sym::var(std::string(run_time_symbol));
+    return access;
+  }
   auto ids_rank = static_cast<long>(graph[node.operands[1]].type.shape.size());
   int dim = dim_attr(node, "dim", table.size());
   auto ids_begin = index.begin() + dim, ids_end = ids_begin + ids_rank;
@@ -196,7 +235,10 @@ Access movement_access(const Graph& graph, const Node& node, int operand, const 
       return concat_access(graph, node, operand, index, ranges);
     case Op::pad:
       return pad_access(node, shape, index, ranges);
+    case Op::window:
+      return window_access(node, shape, index);
     case Op::gather:
+    case Op::gather_elements:
       return gather_access(graph, node, operand, index);
     default:
       fail_internal("index_map", fmt::format("{} has no index map", op_name(node.op)));
@@ -219,6 +261,8 @@ Access operand_access(const Graph& graph, NodeId id, int operand, const std::vec
       return {broadcast_index(shape, node.type.shape, index), {}, -1};
     case Category::reduction:
       return reduction_access(node, shape, index, reduced);
+    case Category::scan:
+      return {index, {}, -1};
     case Category::movement:
       return movement_access(graph, node, operand, index, ranges);
     default:
@@ -240,7 +284,9 @@ std::optional<std::vector<Sym>> result_index(const Graph& graph, NodeId id, int 
     for (size_t dim : permutation(node)) out.push_back(operand_index[dim]);
     return out;
   }
-  bool same_index = op_info(node.op).category == Category::elementwise || node.op == Op::broadcast;
+  Category category = op_info(node.op).category;
+  bool same_index =
+      category == Category::elementwise || category == Category::scan || node.op == Op::broadcast;
   const Shape& result = node.type.shape;
   if (!same_index || result.size() < shape.size()) return std::nullopt;
   // The same shape, but for leading dimensions of size 1.

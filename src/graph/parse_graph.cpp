@@ -410,9 +410,10 @@ void GraphParser::parse_statement() {
   cursor_.expect("=");
   const Call call = parse_call();
   if (call.op == "split") return add_split(call, names);
-  if (names.size() > 1) {
-    cursor_.fail(names[1].second, fmt::format("{} gives one result, not {}; only split gives "
-                                              "several",
+  const bool is_pair = call.op == "topk" && names.size() == 2;
+  if (names.size() > 1 && !is_pair) {
+    cursor_.fail(names[1].second, fmt::format("{} gives one result, not {}; split gives several, "
+                                              "topk two",
                                               call.op, names.size()));
   }
   const auto& [name, at] = names[0];
@@ -424,6 +425,11 @@ void GraphParser::parse_statement() {
   const Op op = find_op(call.op)->op;
   std::vector<NodeId> operands = call.operands;
   number_operands(call, op, operands);
+  if (is_pair) {
+    const auto& [positions, place] = names[1];
+    define(positions,
+           builder_.add(Op::topk_indices, operands, call.attrs, positions, call.location), place);
+  }
   define(name, builder_.add(op, std::move(operands), call.attrs, name, call.location), at);
 }
 

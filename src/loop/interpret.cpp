@@ -2,29 +2,18 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <set>
+#include <map>
 
 #include "base/error.h"
+#include "base/report_text.h"
 #include "loop/program.h"
 
 namespace ingot::loop {
 namespace {
 
 Cell rounded(DType dtype, Cell value) {
-  switch (dtype) {
-    case DType::bf16:
-      value.f = bf16_value(bf16_bits(value.f));
-      break;
-    case DType::f16:
-      value.f = f16_value(f16_bits(value.f));
-      break;
-    case DType::u8:
-      value.i &= 255;
-      break;
-    default:
-      break;
-  }
-  return value;
+  return compute_dtype(dtype) == dtype ? value
+                                       : to_cell(dtype, round_to(dtype, to_scalar(dtype, value)));
 }
 
 template <class T>
@@ -47,8 +36,29 @@ Cell read(DType dtype, const void* data, int64_t index) {
     case DType::boolean:
       cell.i = load_as<uint8_t>(data, index) != 0;
       break;
+    case DType::i8:
+      cell.i = load_as<int8_t>(data, index);
+      break;
+    case DType::i16:
+      cell.i = load_as<int16_t>(data, index);
+      break;
     case DType::u8:
       cell.i = load_as<uint8_t>(data, index);
+      break;
+    case DType::u16:
+      cell.i = load_as<uint16_t>(data, index);
+      break;
+    case DType::u32:
+      cell.i = load_as<uint32_t>(data, index);
+      break;
+    case DType::u64:
+      cell.i = load_as<int64_t>(data, index);
+      break;
+    case DType::f8e4m3:
+      cell.f = f8e4m3_value(load_as<uint8_t>(data, index));
+      break;
+    case DType::f8e5m2:
+      cell.f = f8e5m2_value(load_as<uint8_t>(data, index));
       break;
     case DType::i32:
       cell.i = load_as<int32_t>(data, index);
@@ -76,12 +86,22 @@ void write(DType dtype, void* data, int64_t index, Cell cell) {
   switch (dtype) {
     case DType::boolean:
       return store_as(data, index, static_cast<uint8_t>(cell.i != 0));
+    case DType::i8:
     case DType::u8:
       return store_as(data, index, static_cast<uint8_t>(cell.i));
+    case DType::i16:
+    case DType::u16:
+      return store_as(data, index, static_cast<uint16_t>(cell.i));
     case DType::i32:
-      return store_as(data, index, static_cast<int32_t>(cell.i));
+    case DType::u32:
+      return store_as(data, index, static_cast<uint32_t>(cell.i));
     case DType::i64:
+    case DType::u64:
       return store_as(data, index, cell.i);
+    case DType::f8e4m3:
+      return store_as(data, index, f8e4m3_bits(cell.f));
+    case DType::f8e5m2:
+      return store_as(data, index, f8e5m2_bits(cell.f));
     case DType::f16:
       return store_as(data, index, f16_bits(cell.f));
     case DType::bf16:
@@ -106,6 +126,12 @@ Cell compute(const LetStep& s, Cell a, Cell b, Cell c) {
     out.i = s.i64(a.i, b.i, c.i, p.i, q.i, r.i);
   } else if (s.i64_test) {
     out.i = s.i64_test(a.i, b.i, c.i, p.i, q.i, r.i);
+  } else if (s.u64) {
+    auto bits = [](Cell cell) { return static_cast<uint64_t>(cell.i); };
+    out.i = static_cast<int64_t>(s.u64(bits(a), bits(b), bits(c), bits(p), bits(q), bits(r)));
+  } else if (s.u64_test) {
+    auto bits = [](Cell cell) { return static_cast<uint64_t>(cell.i); };
+    out.i = s.u64_test(bits(a), bits(b), bits(c), bits(p), bits(q), bits(r));
   } else if (s.i32) {
     out.i = s.i32(narrow(a), narrow(b), narrow(c), narrow(p), narrow(q), narrow(r));
   } else if (s.i32_test) {
@@ -144,7 +170,9 @@ class Interpreter {
       }
     }
     std::vector<std::string> reports;
-    for (int report : raised_) reports.push_back(kernel_.reports.at(static_cast<size_t>(report)));
+    for (const auto& [report, number] : raised_) {
+      reports.push_back(report_text(kernel_.reports.at(static_cast<size_t>(report)), number));
+    }
     return reports;
   }
 
@@ -203,14 +231,16 @@ class Interpreter {
       cell(s.result) = read_at(s.buffer, s.index.evaluate(program_.cells));
       return;
     }
-    if (s.report >= 0) raised_.insert(s.report);
+    if (s.report >= 0) raised_[s.report] = s.reported.evaluate(program_.cells);
     cell(s.result) = s.otherwise;
   }
 
   void run(const IndexStep& s) {
     if (!s.guards.empty()) {
       cell(s.result).i = holds(s.guards);
-      if (s.report >= 0 && cell(s.result).i == 0) raised_.insert(s.report);
+      if (s.report >= 0 && cell(s.result).i == 0) {
+        raised_[s.report] = s.reported.evaluate(program_.cells);
+      }
       return;
     }
     Scalar value{0, s.value.evaluate(program_.cells)};
@@ -235,6 +265,12 @@ class Interpreter {
       for (size_t l = 0; l < half; l++) {
         lanes[l] = compute(acc.combine, lanes[l], lanes[l + half], Cell());
       }
+    }
+    // The extremes of the wider type that was computed in become the dtype's own.
+    bool extreme = acc.op == Op::max || acc.op == Op::min;
+    if (extreme && is_integer(s.dtype) && compute_dtype(s.dtype) != s.dtype) {
+      IntegerLimits limits = integer_limits(s.dtype);
+      lanes[0].i = std::clamp(lanes[0].i, limits.lowest, limits.highest);
     }
     cell(s.result) = rounded(s.dtype, lanes[0]);
   }
@@ -274,6 +310,7 @@ class Interpreter {
         acc.d = acc.d + a.d * b.d;
         break;
       case DType::i64:
+      case DType::u64:
         acc.i = wrap(static_cast<uint64_t>(acc.i) +
                      static_cast<uint64_t>(a.i) * static_cast<uint64_t>(b.i));
         break;
@@ -373,7 +410,7 @@ class Interpreter {
   Program program_;
   std::vector<BufferRef> memory_;  // params, then scratch
   std::vector<std::vector<char>> scratch_;
-  std::set<int> raised_;
+  std::map<int, int64_t> raised_;  // the number that each report names
   size_t lane_ = 0;
 };
 

@@ -84,7 +84,7 @@ struct Kernel {
   std::vector<Scratch> scratch;
   std::vector<Phase> phases;
   std::vector<std::string>
-      reports;  // texts of run-time errors: "gather ids: index out of range [0, 257)"
+      reports;  // texts of run-time errors: "gather ids: index {} out of range [0, 257)"
 };
 
 // What accumulators of the op start from; infinite identities are the extremes of an integer dtype.

@@ -7,7 +7,7 @@
 //   for j in vector(N) across q(4) { … }
 //   t: f32 = add(x0, 0.5)                   u: bool = lt(2: f32, 3)   v: f32 = elu(t, alpha=1)
 //   x0: f32 = load x[j - 3] if 0 <= j - 3 < 8 and 0 <= p < 4 else 0 report 0
-//   i: i64 = index 4*j                      m: bool = within 0 <= j < 8 report 0
+//   i: i64 = index 4*j                      m: bool = within 0 <= id < 8 report 0 of id
 //   acc s: f32 = sum lanes 64               s sum= t                  r: bf16 = finish s
 //   store y[j] = t                          stream y[j] = t           (past the caches)
 //   product matmul f32 y[0] = x[0] * w[N] sizes m=8, n=N
@@ -147,15 +147,20 @@ class Printer {
       text += fmt::format(" if {} else {}", guards_text(load.guards),
                           literal_text(load.otherwise, load.dtype));
     }
-    if (load.report >= 0) text += fmt::format(" report {}", load.report);
-    out_.line(text);
+    out_.line(text + report_text(load.report, load.reported));
   }
 
   void print(const IndexValue& index) {
     std::string head = definition(index.name, index.dtype);
-    std::string report = index.report < 0 ? "" : fmt::format(" report {}", index.report);
+    std::string report = report_text(index.report, index.reported);
     out_.line(index.guards.empty() ? head + "index " + index.value.text()
                                    : head + "within " + guards_text(index.guards) + report);
+  }
+
+  static std::string report_text(int report, const Sym& reported) {
+    if (report < 0) return {};
+    std::string number = reported.is(0) ? "" : " of " + reported.text();
+    return fmt::format(" report {}{}", report, number);
   }
 
   void print(const Accumulator& acc) {
@@ -376,10 +381,11 @@ class Parser {
 
   Stmt definition(const std::string& name, DType type) {
     if (in_.accept("load")) return load(name, type);
-    if (in_.accept("index")) return IndexValue{name, type, Sym::parse(in_), {}};
+    if (in_.accept("index")) return IndexValue{name, type, Sym::parse(in_), {}, -1, {}};
     if (in_.accept("within")) {
-      std::vector<Guard> within = guards();
-      return IndexValue{name, type, Sym(0), std::move(within), report()};
+      IndexValue index{name, type, Sym(0), guards(), -1, {}};
+      report(index);
+      return index;
     }
     if (in_.accept("finish")) return Finish{name, type, in_.identifier("an accumulator")};
     return let(name, type);
@@ -395,12 +401,15 @@ class Parser {
       in_.expect("else");
       load.otherwise = literal(type);
     }
-    load.report = report();
+    report(load);
     return load;
   }
 
-  int report() {
-    return in_.accept("report") ? static_cast<int>(integer("a report's number")) : -1;
+  template <class Checked>
+  void report(Checked& statement) {
+    if (!in_.accept("report")) return;
+    statement.report = static_cast<int>(integer("a report's number"));
+    if (in_.accept("of")) statement.reported = Sym::parse(in_);
   }
 
   Operand operand(DType literal_dtype, std::string_view what) {

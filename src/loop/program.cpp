@@ -115,6 +115,10 @@ class Preparation {
         step.i64 = formula<int64_t>(step.op);
         step.i64_test = predicate<int64_t>(step.op);
         break;
+      case DType::u64:
+        step.u64 = formula<uint64_t>(step.op);
+        step.u64_test = predicate<uint64_t>(step.op);
+        break;
       default:
         step.test = predicate<bool>(step.op);
     }
@@ -137,8 +141,8 @@ class Preparation {
     if (let.op != Op::select && let.op != Op::cast) {
       resolve(step, step.operand);
       if (let.form != Form::full) step.f32 = shorter_formula(let.op, let.form);
-      bool any = step.f32 || step.f64 || step.i32 || step.i64 || step.f32_test || step.f64_test ||
-                 step.i32_test || step.i64_test || step.test;
+      bool any = step.f32 || step.f64 || step.i32 || step.i64 || step.u64 || step.f32_test ||
+                 step.f64_test || step.i32_test || step.i64_test || step.u64_test || step.test;
       INGOT_CHECK(any, "kernel {}: {} has no formula for {}", kernel_.name, op_name(let.op),
                   dtype_name(step.operand));
     }
@@ -153,13 +157,19 @@ class Preparation {
                   expression(load.index),
                   bounds(load.guards),
                   cell_of(load.otherwise, load.dtype),
-                  load.report};
+                  load.report,
+                  expression(load.reported)};
     step.result = define(load.name);
     return step;
   }
 
   Step step(const IndexValue& index) {
-    IndexStep step{index.dtype, 0, expression(index.value), bounds(index.guards), index.report};
+    IndexStep step{index.dtype,
+                   0,
+                   expression(index.value),
+                   bounds(index.guards),
+                   index.report,
+                   expression(index.reported)};
     step.result = define(index.name);
     return step;
   }

@@ -47,10 +47,12 @@ struct LetStep {
   Formula<double> f64 = nullptr;
   Formula<int32_t> i32 = nullptr;
   Formula<int64_t> i64 = nullptr;
+  Formula<uint64_t> u64 = nullptr;
   Predicate<float> f32_test = nullptr;
   Predicate<double> f64_test = nullptr;
   Predicate<int32_t> i32_test = nullptr;
   Predicate<int64_t> i64_test = nullptr;
+  Predicate<uint64_t> u64_test = nullptr;
   Predicate<bool> test = nullptr;
 };
 struct LoadStep {
@@ -60,6 +62,7 @@ struct LoadStep {
   std::vector<Bounds> guards;
   Cell otherwise;
   int report;
+  Expression reported;
 };
 struct IndexStep {
   DType dtype;
@@ -67,6 +70,7 @@ struct IndexStep {
   Expression value;
   std::vector<Bounds> guards;
   int report;
+  Expression reported;
 };
 struct AccumulatorStep {
   size_t accumulator;

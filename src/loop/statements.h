@@ -45,6 +45,7 @@ struct Load {
   std::vector<Guard> guards;
   Literal otherwise;
   int report = -1;  // index into Kernel::reports
+  Sym reported{};   // the number that the report names
 };
 
 // name: dtype = index expression (iota), or name: bool = lo ≤ value < hi when `guards` is not
@@ -55,6 +56,7 @@ struct IndexValue {
   Sym value;
   std::vector<Guard> guards;
   int report = -1;  // index into Kernel::reports
+  Sym reported{};   // the number that the report names
 };
 
 // acc name: dtype = identity of `op` (sum max min prod any all), `lanes` 1 or 64. dtype is the

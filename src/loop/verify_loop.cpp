@@ -243,6 +243,7 @@ class Verifier {
     check(load.report < 0 || !load.guards.empty(), "{}: a report without a guard", what);
     bool varying = subscript(load.index, what);
     varying = guards(load.guards, what) || varying;
+    varying = subscript(load.reported, what) || varying;
     note(load.buffer, load.index, false);
     define(load.name, load.dtype, varying);
   }
@@ -255,6 +256,7 @@ class Verifier {
     check(index.report < 0 || !index.guards.empty(), "{}: a report without a guard", index.name);
     bool varying = subscript(index.value, index.name);
     varying = guards(index.guards, index.name) || varying;
+    varying = subscript(index.reported, index.name) || varying;
     define(index.name, index.dtype, varying);
   }
 

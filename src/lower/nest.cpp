@@ -40,6 +40,10 @@ loop::Kernel Nest::build() {
   if (findings_ != nullptr) choose_staging();
   if (group_.contraction >= 0) {
     product_phase();
+  } else if (group_.kind == GroupKind::scan) {
+    scan_phase();
+  } else if (group_.kind == GroupKind::scatter) {
+    scatter_phases();
   } else if (schedule_.split_rows) {
     split_phases();
   } else {

@@ -54,6 +54,9 @@ class Nest {
   void flat_phase(const std::vector<Var>& outer, const Var& inner);
   void row_blocks(const std::vector<Var>& outer, const Var& inner);
   void split_phases();
+  void scan_phase();
+  void scatter_phases();
+  void scatter_updates(NodeId scatter);
   void product_phase();
   void matmul_phase();
   void convolution_phase();
@@ -94,6 +97,8 @@ class Nest {
   bool is_empty(NodeId id) const;
   double instructions_of(NodeId id) const;
   std::vector<NodeId> reductions_at(int level) const;
+  std::vector<NodeId> nodes_of(Category category) const;
+  loop::Operand scan_step(NodeId scan, const std::string& accumulator);
   std::vector<Sym> reduced_index(NodeId reduction) const;
   std::string accumulator(NodeId reduction, const std::string& suffix, int lanes);
   loop::Operand reduction_operand(NodeId reduction);

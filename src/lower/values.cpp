@@ -246,6 +246,7 @@ Typed Values::compute(NodeId node, const std::vector<Sym>& index, const Context&
     case Op::pad:
       return pad(node, index, context);
     case Op::gather:
+    case Op::gather_elements:
       return gather(node, index, context);
     default:
       break;
@@ -295,8 +296,10 @@ Typed Values::load(const std::string& buffer, DType dtype, const Sym& flat, cons
   load.index = substituted(flat);
   load.otherwise = otherwise;
   load.report = context.report;
+  if (load.report >= 0) load.reported = substituted(context.reported);
   std::set<std::string> needs;
   add_names(load.index, &needs);
+  add_names(load.reported, &needs);
   for (const loop::Guard& guard : context.guards) {
     loop::Guard placed{substituted(guard.value), substituted(guard.lo), substituted(guard.hi)};
     add_names(placed.value, &needs);
@@ -394,6 +397,7 @@ Typed Values::pad(NodeId node, const std::vector<Sym>& index, const Context& con
 
 // Raises `report` where the element is wanted (`context`) and its id is not `within`.
 void Values::check_id(const std::vector<Guard>& within, const Context& context, int report) {
+  const Sym id = within[0].value;
   std::vector<Guard> checked = within;
   if (!context.guards.empty()) {
     Typed one{loop::Literal{1, 1}, DType::i32}, zero{loop::Literal{}, DType::i32};
@@ -409,7 +413,9 @@ void Values::check_id(const std::vector<Guard>& within, const Context& context, 
   check.name = unique("checked");
   check.dtype = DType::boolean;
   check.report = report;
+  check.reported = substituted(id);
   std::set<std::string> needs;
+  add_names(check.reported, &needs);
   for (const Guard& guard : checked) {
     subscripts_.push_back(guard.value);
     check.guards.push_back(
@@ -438,12 +444,13 @@ Typed Values::gather(NodeId node, const std::vector<Sym>& index, const Context& 
   Context inner = within(context, guards);
   if (text_attr(op_info(n.op), n.attrs, "out_of_range") == "error") {
     int report = static_cast<int>(kernel_.reports.size());
-    kernel_.reports.push_back(
-        fmt::format("gather '{}': an index is out of range [0, {})", n.name, rows.text()));
+    kernel_.reports.push_back(fmt::format("{} '{}': index {{}} out of range [0, {})", op_name(n.op),
+                                          n.name, rows.text()));
     // Of a table without rows nothing is loaded, whose guard could say so.
     bool loaded = is_buffer(n.operands[0]) && !element_count(table).is(0);
     if (loaded && context.guards.empty()) {
       inner.report = report;  // by the load itself
+      inner.reported = guards[0].value;
     } else {
       check_id(guards, context, report);
     }

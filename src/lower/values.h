@@ -70,6 +70,7 @@ class Values {
   struct Context {  // guards that hold where the value is used; loads keep to them
     std::vector<loop::Guard> guards;
     int report = -1;
+    Sym reported;  // the number it names
     std::string key;
   };
   struct Scope {

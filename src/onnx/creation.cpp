@@ -1,4 +1,5 @@
 // Ops that make tensors: constants, filled shapes, ranges, one-hot rows.
+#include <bit>
 #include <cmath>
 
 #include "onnx/importer.h"
@@ -99,7 +100,7 @@ void one_hot(NodeContext& n) {
   }
   if (depth.size() != 1) n.invalid("depth is one number");
   if (!is_integer(n.dtype(ids))) n.unsupported("indices that are no integers");
-  DType dtype = n.dtype(ids) == DType::u8 ? DType::i32 : n.dtype(ids);
+  DType dtype = byte_size(n.dtype(ids)) < 4 ? DType::i32 : DType::i64;
   ids = n.cast("wide", ids, dtype);
   int rank = n.rank(ids) + 1;
   int axis = n.axis(n.int_attr("axis", -1), rank);
@@ -147,6 +148,93 @@ void trilu(NodeContext& n) {
   n.result(Op::select, {is_kept, x, n.literal(n.dtype(x), 0)});
 }
 
+// 1 on diagonal k, else 0.
+void eye_like(NodeContext& n) {
+  NodeId x = n.input(0);
+  if (n.rank(x) != 2) n.invalid("needs 2 dimensions");
+  int64_t k = n.int_attr("k", 0);
+  DType dtype = n.dtype(x);
+  if (int64_t given = n.int_attr("dtype", 0); given != 0) {
+    std::optional<DType> wanted = dtype_of(given);
+    if (!wanted) n.unsupported(fmt::format("of {}", type_name_of(given)));
+    dtype = *wanted;
+  }
+  const Shape shape = n.shape(x);
+  NodeId row = n.add("row", Op::iota, {},
+                     {{"shape", Shape{shape[0], 1}}, {"dim", int64_t{0}}, {"dtype", DType::i64}});
+  NodeId column =
+      n.add("column", Op::iota, {},
+            {{"shape", Shape{1, shape[1]}}, {"dim", int64_t{1}}, {"dtype", DType::i64}});
+  NodeId diagonal = n.add("diagonal", Op::add, {row, n.size_value("k", k, DType::i64)});
+  n.result(Op::cast, {n.add("here", Op::eq, {column, diagonal})}, {{"dtype", dtype}});
+}
+
+// The file's seed, a float, by its bits; without one a hash of the output's name, so that two nodes
+// differ and every run is the same.
+int64_t random_seed(NodeContext& n) {
+  if (n.has_attr("seed")) {
+    return std::bit_cast<int32_t>(static_cast<float>(n.float_attr("seed", 0)));
+  }
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (char c : n.output_name(0)) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  }
+  return static_cast<int64_t>(hash);
+}
+
+Attrs random_attrs(NodeContext& n, bool normal, std::vector<Sym> shape, DType dtype) {
+  Attrs attrs{{"shape", std::move(shape)}, {"dtype", dtype}, {"seed", random_seed(n)}};
+  attrs["distribution"] = std::string(normal ? "normal" : "uniform");
+  if (normal) {
+    attrs["mean"] = n.float_attr("mean", 0);
+    attrs["scale"] = n.float_attr("scale", 1);
+  } else {
+    attrs["low"] = n.float_attr("low", 0);
+    attrs["high"] = n.float_attr("high", 1);
+  }
+  return attrs;
+}
+
+DType random_dtype(NodeContext& n, DType fallback) {
+  int64_t given = n.int_attr("dtype", 0);
+  std::optional<DType> dtype = given == 0 ? fallback : dtype_of(given);
+  if (!dtype || !accepts(DTypeSet::floating, *dtype)) {
+    n.unsupported(fmt::format("of {}", given == 0 ? dtype_name(fallback) : type_name_of(given)));
+  }
+  return *dtype;
+}
+
+void random(NodeContext& n, bool normal) {
+  auto given = n.ints_attr("shape");
+  if (!given) n.invalid("attribute shape is missing");
+  std::vector<Sym> shape(given->begin(), given->end());
+  n.result(Op::random, {}, random_attrs(n, normal, shape, random_dtype(n, DType::f32)));
+}
+
+void random_like(NodeContext& n, bool normal) {
+  NodeId x = n.input(0);
+  n.result(Op::random, {}, random_attrs(n, normal, n.shape(x), random_dtype(n, n.dtype(x))));
+}
+
+void random_uniform(NodeContext& n) { random(n, false); }
+void random_normal(NodeContext& n) { random(n, true); }
+void random_uniform_like(NodeContext& n) { random_like(n, false); }
+void random_normal_like(NodeContext& n) { random_like(n, true); }
+
+// 1 with probability x.
+void bernoulli(NodeContext& n) {
+  NodeId x = n.input(0);
+  DType dtype = n.dtype(x);
+  if (int64_t given = n.int_attr("dtype", 0); given != 0) {
+    std::optional<DType> wanted = dtype_of(given);
+    if (!wanted) n.unsupported(fmt::format("of {}", type_name_of(given)));
+    dtype = *wanted;
+  }
+  NodeId number = n.add("number", Op::random, {},
+                        {{"shape", n.shape(x)}, {"dtype", n.dtype(x)}, {"seed", random_seed(n)}});
+  n.result(Op::cast, {n.add("below", Op::lt, {number, x})}, {{"dtype", dtype}});
+}
+
 }  // namespace
 
 HandlerTable creation_handlers() {
@@ -154,6 +242,12 @@ HandlerTable creation_handlers() {
           {"ConstantOfShape", constant_of_shape},
           {"Range", range},
           {"OneHot", one_hot},
+          {"EyeLike", eye_like},
+          {"RandomUniform", random_uniform},
+          {"RandomNormal", random_normal},
+          {"RandomUniformLike", random_uniform_like},
+          {"RandomNormalLike", random_normal_like},
+          {"Bernoulli", bernoulli},
           {"Trilu", trilu}};
 }
 

@@ -54,19 +54,23 @@ void mean(NodeContext& n) {
   n.result(Op::div, {value, n.literal(n.dtype(value), static_cast<double>(operands.size()))});
 }
 
+// `saturate` is of 8-bit floats only.
+Attrs cast_attrs(NodeContext& n, DType to) {
+  bool saturate = n.int_attr("saturate", 1) != 0 || !is_float(to) || byte_size(to) > 1;
+  return {{"dtype", to}, {"saturate", saturate}};
+}
+
 void cast(NodeContext& n) {
-  n.ignore_attrs({"saturate"});  // of 8-bit floats only
   int64_t to = n.int_attr("to", 0);
   std::optional<DType> dtype = dtype_of(to);
   if (!dtype) n.unsupported(fmt::format("to {}", type_name_of(to)));
   NodeId x = n.input(0);
-  n.result(Op::cast, {x}, {{"dtype", *dtype}});
+  n.result(Op::cast, {x}, cast_attrs(n, *dtype));
 }
 
 void cast_like(NodeContext& n) {
-  n.ignore_attrs({"saturate"});
   NodeId x = n.input(0), like = n.input(1);
-  n.result(Op::cast, {x}, {{"dtype", n.dtype(like)}});
+  n.result(Op::cast, {x}, cast_attrs(n, n.dtype(like)));
 }
 
 // min(high, max(x, low)); the bounds are attributes before opset 11.
@@ -169,6 +173,73 @@ void thresholded_relu(NodeContext& n) {
   n.result(Op::select, {n.add("above", Op::gt, {x, alpha}), x, n.literal(n.dtype(x), 0)});
 }
 
+// x + bias below -lambd, x - bias above it, 0 between.
+void shrink(NodeContext& n) {
+  NodeId x = n.input(0);
+  DType dtype = n.dtype(x);
+  double lambd = n.float_attr("lambd", 0.5), bias = n.float_attr("bias", 0);
+  NodeId zero = n.literal(dtype, 0);
+  NodeId high = n.add("high", Op::sub, {x, n.literal(dtype, bias)});
+  NodeId low = n.add("low", Op::add, {x, n.literal(dtype, bias)});
+  NodeId above = n.add("above", Op::gt, {x, n.literal(dtype, lambd)});
+  NodeId below = n.add("below", Op::lt, {x, n.literal(dtype, -lambd)});
+  NodeId outer = n.add("upper", Op::select, {above, high, zero});
+  n.result(Op::select, {below, low, outer});
+}
+
+// A scale or zero point beside x: of one element, or one along `axis`.
+NodeId quantization_parameter(NodeContext& n, NodeId x, NodeId parameter, int64_t axis,
+                              std::string_view name) {
+  if (n.rank(parameter) == 0) return parameter;
+  if (n.rank(parameter) != 1) n.unsupported(fmt::format("{} by blocks", name));
+  if (n.shape(parameter)[0].is(1)) return n.reshape(name, parameter, {});
+  Shape shape(n.shape(x).size(), Sym(1));
+  shape[static_cast<size_t>(n.axis(axis, n.rank(x)))] = n.shape(parameter)[0];
+  return n.reshape(name, parameter, shape);
+}
+
+// saturate(round(x / scale) + zero_point), to 8 or 16 bits; to f8 only x / scale.
+void quantize(NodeContext& n) {
+  NodeId x = n.input(0);
+  int64_t axis = n.int_attr("axis", 1);
+  if (n.int_attr("block_size", 0) != 0) n.unsupported("blocks");
+  DType to = n.has_input(2) ? n.dtype(n.input(2)) : DType::u8;
+  if (int64_t given = n.int_attr("output_dtype", 0); given != 0 && !n.has_input(2)) {
+    std::optional<DType> dtype = dtype_of(given);
+    if (!dtype) n.unsupported(fmt::format("to {}", type_name_of(given)));
+    to = *dtype;
+  }
+  NodeId real = is_float(n.dtype(x)) ? x : n.cast("real", x, DType::f32);
+  NodeId scale = quantization_parameter(n, x, n.input(1), axis, "scale");
+  NodeId divided = n.add("divided", Op::div, {real, n.cast("divisor", scale, n.dtype(real))});
+  if (is_float(to)) {
+    n.result(Op::cast, {divided}, cast_attrs(n, to));
+    return;
+  }
+  n.ignore_attrs({"saturate"});
+  NodeId rounded = n.cast("wide", n.add("rounded", Op::round, {divided}), DType::f32);
+  if (n.has_input(2)) {
+    NodeId zero = quantization_parameter(n, x, n.input(2), axis, "zero");
+    rounded = n.add("shifted", Op::add, {rounded, n.cast("zero_point", zero, DType::f32)});
+  }
+  n.result(Op::cast, {rounded}, {{"dtype", to}});  // saturates
+}
+
+// (x - zero_point) * scale
+void dequantize(NodeContext& n) {
+  NodeId x = n.input(0);
+  int64_t axis = n.int_attr("axis", 1);
+  if (n.int_attr("block_size", 0) != 0) n.unsupported("blocks");
+  NodeId scale = quantization_parameter(n, x, n.input(1), axis, "scale");
+  DType dtype = n.dtype(scale);
+  NodeId value = n.cast("wide", x, is_float(n.dtype(x)) ? DType::f32 : DType::i32);
+  if (n.has_input(2)) {
+    NodeId zero = quantization_parameter(n, x, n.input(2), axis, "zero");
+    value = n.add("shifted", Op::sub, {value, n.cast("zero_point", zero, n.dtype(value))});
+  }
+  n.result(Op::mul, {n.cast("real", value, dtype), scale});
+}
+
 void is_inf(NodeContext& n) {
   NodeId x = n.input(0);
   bool negative = n.int_attr("detect_negative", 1) != 0;
@@ -247,6 +318,9 @@ HandlerTable elementwise_handlers() {
           {"ThresholdedRelu", thresholded_relu},
           {"IsInf", is_inf},
           {"BitShift", bit_shift},
+          {"Shrink", shrink},
+          {"QuantizeLinear", quantize},
+          {"DequantizeLinear", dequantize},
           {"Dropout", dropout}};
 }
 

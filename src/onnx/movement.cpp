@@ -352,7 +352,9 @@ NodeId cut_negative_pads(NodeContext& n, NodeId x, std::vector<Sym>& low, std::v
 void pad(NodeContext& n) {
   NodeId x = n.input(0);
   std::string mode = n.text_attr("mode", "constant");
-  if (mode != "constant") n.unsupported(fmt::format("mode {}", mode));
+  if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap") {
+    n.unsupported(fmt::format("mode {}", mode));
+  }
   std::vector<Sym> pads;
   double value = n.float_attr("value", 0);
   if (auto given = n.ints_attr("pads")) {
@@ -382,13 +384,13 @@ void pad(NodeContext& n) {
     high[static_cast<size_t>(axes[i])] = pads[i + axes.size()];
   }
   x = cut_negative_pads(n, x, low, high);
-  n.result(Op::pad, {x}, {{"low", low}, {"high", high}, {"value", value}});
+  n.result(Op::pad, {x}, {{"low", low}, {"high", high}, {"value", value}, {"mode", mode}});
 }
 
 // ONNX counts negative indices from the end; gather does not.
-NodeId positive_ids(NodeContext& n, NodeId ids, const Sym& size) {
+NodeId positive_ids(NodeContext& n, NodeId ids, const Sym& size, const std::string& suffix = {}) {
   DType dtype = n.dtype(ids);
-  if (dtype == DType::u8) return ids;
+  if (is_unsigned(dtype)) return ids;
   if (const auto& data = n.graph_node(ids).data) {
     Tensor fixed(dtype, data->shape());
     bool has_negative = false;
@@ -398,11 +400,16 @@ NodeId positive_ids(NodeContext& n, NodeId ids, const Sym& size) {
       if (id < 0 && !size.constant()) n.unsupported("a negative index into a named size");
       fixed.set_i64(i, id < 0 ? id + *size.constant() : id);
     }
-    return has_negative ? n.constant(std::move(fixed), "ids") : ids;
+    return has_negative ? n.constant(std::move(fixed), "ids" + suffix) : ids;
   }
-  NodeId count = n.size_value("size", size, dtype);
-  NodeId is_negative = n.add("negative", Op::lt, {ids, n.literal(dtype, 0)});
-  return n.add("ids", Op::select, {is_negative, n.add("from_end", Op::add, {ids, count}), ids});
+  if (byte_size(dtype) < 4) {  // the size may not fit
+    ids = n.cast("ids32" + suffix, ids, DType::i32);
+    dtype = DType::i32;
+  }
+  NodeId count = n.size_value("size" + suffix, size, dtype);
+  NodeId is_negative = n.add("negative" + suffix, Op::lt, {ids, n.literal(dtype, 0)});
+  NodeId from_end = n.add("from_end" + suffix, Op::add, {ids, count});
+  return n.add("ids" + suffix, Op::select, {is_negative, from_end, ids});
 }
 
 void gather(NodeContext& n) {
@@ -435,6 +442,105 @@ void gather(NodeContext& n) {
   n.result(Op::gather, {table, ids}, {{"dim", int64_t{axis}}});
 }
 
+void gather_elements(NodeContext& n) {
+  NodeId table = n.input(0);
+  if (n.rank(table) == 0) n.invalid("a table without dimensions");
+  int axis = n.axis(n.int_attr("axis", 0), n.rank(table));
+  NodeId ids = positive_ids(n, n.input(1), n.shape(table)[static_cast<size_t>(axis)]);
+  n.result(Op::gather_elements, {table, ids}, {{"dim", int64_t{axis}}});
+}
+
+// Row-major positions in the first k dimensions of `shape` from ids [..., k]; -1 for those out of
+// range, which the reader reports.
+NodeId flat_positions(NodeContext& n, NodeId ids, const Shape& shape) {
+  Shape head(n.shape(ids).begin(), n.shape(ids).end() - 1);
+  auto k = *n.shape(ids).back().constant();
+  ids = n.cast("ids64", ids, DType::i64);
+  NodeId flat = -1, valid = -1;
+  for (int64_t i = 0; i < k; ++i) {
+    const Sym size = shape[static_cast<size_t>(i)];
+    std::vector<Sym> starts(head.size(), Sym(0)), ends = head, steps(head.size() + 1, Sym(1));
+    starts.emplace_back(i);
+    ends.emplace_back(i + 1);
+    std::string suffix = std::to_string(i);
+    NodeId part = n.add("part" + suffix, Op::slice, {ids},
+                        {{"starts", starts}, {"ends", ends}, {"steps", steps}});
+    part = positive_ids(n, n.reshape("row" + suffix, part, head), size, suffix);
+    NodeId count = n.size_value("count" + suffix, size, DType::i64);
+    NodeId inside = n.add("inside" + suffix, Op::and_,
+                          {n.add("low" + suffix, Op::ge, {part, n.literal(DType::i64, 0)}),
+                           n.add("high" + suffix, Op::lt, {part, count})});
+    valid = valid < 0 ? inside : n.add("valid" + suffix, Op::and_, {valid, inside});
+    if (flat >= 0) {
+      part =
+          n.add("flat" + suffix, Op::add, {n.add("scaled" + suffix, Op::mul, {flat, count}), part});
+    }
+    flat = part;
+  }
+  return n.add("place", Op::select, {valid, flat, n.literal(DType::i64, -1)});
+}
+
+// The number of index dimensions, at least one, in [..., k].
+size_t index_depth(NodeContext& n, NodeId ids, size_t most) {
+  if (n.rank(ids) == 0) n.invalid("indices without dimensions");
+  std::optional<int64_t> k = n.shape(ids).back().constant();
+  if (!k) n.unsupported("a named number of index dimensions");
+  if (*k < 1 || *k > static_cast<int64_t>(most)) n.invalid(fmt::format("{} index dimensions", *k));
+  return static_cast<size_t>(*k);
+}
+
+// The first k dimensions as one.
+Shape joined_head(const Shape& shape, size_t k) {
+  Shape head(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(k));
+  Shape joined{element_count(head)};
+  joined.insert(joined.end(), shape.begin() + static_cast<std::ptrdiff_t>(k), shape.end());
+  return joined;
+}
+
+void gather_nd(NodeContext& n) {
+  NodeId table = n.input(0), ids = n.input(1);
+  if (n.int_attr("batch_dims", 0) != 0) n.unsupported("batch_dims");
+  const Shape shape = n.shape(table);
+  size_t k = index_depth(n, ids, shape.size());
+  NodeId places = flat_positions(n, ids, shape);
+  NodeId rows = n.reshape("rows", table, joined_head(shape, k));
+  n.result(Op::gather, {rows, places}, {{"dim", int64_t{0}}});
+}
+
+std::string scatter_mode(NodeContext& n) {
+  std::string reduction = n.text_attr("reduction", "none");
+  if (reduction == "none") return "set";
+  if (reduction == "add" || reduction == "mul" || reduction == "min" || reduction == "max") {
+    return reduction;
+  }
+  n.unsupported(fmt::format("reduction {}", reduction));
+}
+
+void scatter_elements(NodeContext& n) {
+  NodeId into = n.input(0);
+  if (n.rank(into) == 0) n.invalid("data without dimensions");
+  int axis = n.axis(n.int_attr("axis", 0), n.rank(into));
+  const Shape shape = n.shape(into), own = n.shape(n.input(1));
+  for (size_t d = 0; d < shape.size() && own.size() == shape.size(); ++d) {
+    bool other = static_cast<int>(d) != axis && shape[d].constant() && own[d].constant();
+    if (other && !(shape[d] == own[d])) n.unsupported("indices smaller than the data");
+  }
+  NodeId ids = positive_ids(n, n.input(1), shape[static_cast<size_t>(axis)]);
+  n.result(Op::scatter_elements, {into, ids, n.input(2)},
+           {{"dim", int64_t{axis}}, {"mode", scatter_mode(n)}});
+}
+
+void scatter_nd(NodeContext& n) {
+  NodeId into = n.input(0), ids = n.input(1);
+  const Shape shape = n.shape(into);
+  size_t k = index_depth(n, ids, shape.size());
+  NodeId places = flat_positions(n, ids, shape);
+  NodeId rows = n.reshape("rows", into, joined_head(shape, k));
+  NodeId done = n.add("updated", Op::scatter, {rows, places, n.input(2)},
+                      {{"dim", int64_t{0}}, {"mode", scatter_mode(n)}});
+  n.result(Op::reshape, {done}, {{"shape", shape}});
+}
+
 void identity(NodeContext& n) { n.set(0, n.input(0)); }
 
 }  // namespace
@@ -454,6 +560,11 @@ HandlerTable movement_handlers() {
           {"Concat", concat},
           {"Pad", pad},
           {"Gather", gather},
+          {"GatherElements", gather_elements},
+          {"GatherND", gather_nd},
+          {"Scatter", scatter_elements},
+          {"ScatterElements", scatter_elements},
+          {"ScatterND", scatter_nd},
           {"Identity", identity}};
 }
 

@@ -119,8 +119,75 @@ void conv(NodeContext& n) {
             {"groups", n.int_attr("group", 1)}});
 }
 
+// A pooling op's attributes in the table's form.
+Attrs pool_attrs(NodeContext& n, NodeId x) {
+  if (n.rank(x) < 3) n.invalid(fmt::format("needs spatial dimensions: {}", n.rank(x)));
+  size_t rank = n.shape(x).size() - 2;
+  auto list = [&](std::string_view name, size_t count, int64_t fallback) {
+    auto values = n.ints_attr(name).value_or(std::vector<int64_t>(count, fallback));
+    if (values.size() != count) n.invalid(fmt::format("{} needs {} numbers", name, count));
+    return values;
+  };
+  if (!n.has_attr("kernel_shape")) n.invalid("kernel_shape is missing");
+  std::vector<int64_t> kernel = list("kernel_shape", rank, 1), strides = list("strides", rank, 1);
+  std::vector<int64_t> dilations = list("dilations", rank, 1), pads = list("pads", 2 * rank, 0);
+  std::string mode = n.text_attr("auto_pad", "NOTSET");
+  if (mode != "NOTSET") pads = automatic_pads(n, mode, n.shape(x), kernel, strides, dilations);
+  auto sizes = [](const std::vector<int64_t>& values) {
+    return std::vector<Sym>(values.begin(), values.end());
+  };
+  return {{"kernel", sizes(kernel)},
+          {"strides", sizes(strides)},
+          {"pads", sizes(pads)},
+          {"dilations", sizes(dilations)},
+          {"ceil_mode", n.int_attr("ceil_mode", 0) != 0}};
+}
+
+void max_pool(NodeContext& n) {
+  NodeId x = n.input(0);
+  if (n.wants_output(1)) n.unsupported("the indices");
+  n.ignore_attrs({"storage_order"});  // of the indices
+  n.result(Op::max_pool, {x}, pool_attrs(n, x));
+}
+
+void average_pool(NodeContext& n) {
+  NodeId x = n.input(0);
+  Attrs attrs = pool_attrs(n, x);
+  attrs["count_include_pad"] = n.int_attr("count_include_pad", 0) != 0;
+  n.result(Op::avg_pool, {x}, attrs);
+}
+
+// The p-norm of each window: of its mean, times its count, where padding counts and adds 0.
+void lp_pool(NodeContext& n) {
+  NodeId x = n.input(0);
+  int64_t p = n.int_attr("p", 2);
+  if (p != 1 && p != 2) n.unsupported(fmt::format("p={}", p));
+  Attrs attrs = pool_attrs(n, x);
+  if (std::get<bool>(attrs["ceil_mode"])) n.unsupported("ceil_mode");
+  attrs["count_include_pad"] = true;
+  double count = 1;
+  for (const Sym& size : std::get<std::vector<Sym>>(attrs["kernel"])) {
+    count *= static_cast<double>(*size.constant());
+  }
+  NodeId powers = p == 1 ? n.add("powers", Op::abs, {x}) : n.add("powers", Op::mul, {x, x});
+  NodeId mean = n.add("mean", Op::avg_pool, {powers}, attrs);
+  NodeId factor = n.literal(n.dtype(x), count);
+  if (p == 1) {
+    n.result(Op::mul, {mean, factor});
+    return;
+  }
+  n.result(Op::sqrt, {n.add("sum", Op::mul, {mean, factor})});
+}
+
 }  // namespace
 
-HandlerTable product_handlers() { return {{"MatMul", matmul}, {"Gemm", gemm}, {"Conv", conv}}; }
+HandlerTable product_handlers() {
+  return {{"MatMul", matmul},
+          {"Gemm", gemm},
+          {"Conv", conv},
+          {"MaxPool", max_pool},
+          {"AveragePool", average_pool},
+          {"LpPool", lp_pool}};
+}
 
 }  // namespace ingot::onnx_model

@@ -108,9 +108,18 @@ void copy_fields(const onnx::TensorProto& proto, Tensor& tensor, const std::stri
       return copy(proto.int64_data(), tensor.as<int64_t>());
     case DType::i32:
       return copy(proto.int32_data(), tensor.as<int32_t>());
+    case DType::i8:
     case DType::u8:
     case DType::boolean:
+    case DType::f8e4m3:
+    case DType::f8e5m2:
       return copy(proto.int32_data(), tensor.as<uint8_t>());
+    case DType::u32:
+      return copy(proto.uint64_data(), tensor.as<uint32_t>());
+    case DType::u64:
+      return copy(proto.uint64_data(), tensor.as<uint64_t>());
+    case DType::i16:
+    case DType::u16:
     case DType::f16:
     case DType::bf16:
       return copy(proto.int32_data(), tensor.as<uint16_t>());
@@ -134,7 +143,8 @@ FileTensor read_tensor(const onnx::TensorProto& proto, const std::string& path) 
   }
   // A hostile shape must not make us allocate more than the file can fill.
   int64_t fields = std::max({proto.float_data_size(), proto.int32_data_size(),
-                             proto.int64_data_size(), proto.double_data_size()});
+                             proto.int64_data_size(), proto.double_data_size(),
+                             proto.uint64_data_size()});
   if (!is_raw && fields != element_count(dims)) {
     fail(path, fmt::format("tensor {}: its shape has {} elements, the file {}", proto.name(),
                            element_count(dims), fields));
@@ -257,6 +267,9 @@ FileTensor read_tensor_file(std::string_view bytes, const std::string& path) {
   return read_tensor(proto, path);
 }
 
+// TensorProto's numbers of opset 19, which older headers do not name.
+constexpr int64_t float8_e4m3fn = 17, float8_e5m2 = 19;
+
 std::optional<DType> dtype_of(int64_t onnx_type) {
   switch (onnx_type) {
     case onnx::TensorProto::BOOL:
@@ -267,6 +280,20 @@ std::optional<DType> dtype_of(int64_t onnx_type) {
       return DType::i64;
     case onnx::TensorProto::UINT8:
       return DType::u8;
+    case onnx::TensorProto::INT8:
+      return DType::i8;
+    case onnx::TensorProto::INT16:
+      return DType::i16;
+    case onnx::TensorProto::UINT16:
+      return DType::u16;
+    case onnx::TensorProto::UINT32:
+      return DType::u32;
+    case onnx::TensorProto::UINT64:
+      return DType::u64;
+    case float8_e4m3fn:
+      return DType::f8e4m3;
+    case float8_e5m2:
+      return DType::f8e5m2;
     case onnx::TensorProto::FLOAT16:
       return DType::f16;
     case onnx::TensorProto::BFLOAT16:

@@ -77,6 +77,68 @@ void reduce_log_sum(NodeContext& n) {
   n.result(Op::log, {sum});
 }
 
+void arg_extreme(NodeContext& n, Op op) {
+  NodeId x = n.input(0);
+  int64_t axis = n.axis(n.int_attr("axis", 0), n.rank(x));
+  bool keepdims = n.int_attr("keepdims", 1) != 0, last = n.int_attr("select_last_index", 0) != 0;
+  n.result(op, {x},
+           {{"dims", std::vector<Sym>{axis}}, {"keepdims", keepdims}, {"select_last_index", last}});
+}
+
+void argmax(NodeContext& n) { arg_extreme(n, Op::argmax); }
+void argmin(NodeContext& n) { arg_extreme(n, Op::argmin); }
+
+void cumsum(NodeContext& n) {
+  NodeId x = n.input(0);
+  std::vector<int64_t> axis = n.integers_input(1, "axis");
+  if (axis.size() != 1) n.invalid("axis is one number");
+  n.result(Op::cumsum, {x},
+           {{"dim", int64_t{n.axis(axis[0], n.rank(x))}},
+            {"exclusive", n.int_attr("exclusive", 0) != 0},
+            {"reverse", n.int_attr("reverse", 0) != 0}});
+}
+
+// k: an attribute before opset 10, then an input. Elements come in order, whatever `sorted` says.
+void topk(NodeContext& n) {
+  NodeId x = n.input(0);
+  n.ignore_attrs({"sorted"});
+  int64_t k = n.int_attr("k", -1);
+  if (n.has_input(1)) {
+    std::vector<int64_t> given = n.integers_input(1, "k");
+    if (given.size() != 1) n.invalid("k is one number");
+    k = given[0];
+  }
+  Attrs attrs{{"k", k},
+              {"dim", int64_t{n.axis(n.int_attr("axis", -1), n.rank(x))}},
+              {"largest", n.int_attr("largest", 1) != 0}};
+  if (n.wants_output(1)) n.result(Op::topk_indices, {x}, attrs, 1);
+  if (n.wants_output(0)) n.result(Op::topk, {x}, attrs);
+}
+
+// 1 at the first largest element along axis, else 0. Before opset 13 as softmax.
+void hardmax(NodeContext& n) {
+  NodeId x = n.input(0);
+  bool flattens = n.opset() < 13;
+  int dim = n.axis(n.int_attr("axis", flattens ? 1 : -1), n.rank(x));
+  const Shape shape = n.shape(x);
+  NodeId rows = x;
+  if (flattens && dim != n.rank(x) - 1) {
+    Shape head(shape.begin(), shape.begin() + dim), tail(shape.begin() + dim, shape.end());
+    rows = n.reshape("rows", x, {element_count(head), element_count(tail)});
+    dim = 1;
+  }
+  Shape counting(n.shape(rows).size(), Sym(1));
+  counting[static_cast<size_t>(dim)] = n.shape(rows)[static_cast<size_t>(dim)];
+  NodeId places = n.add("places", Op::iota, {},
+                        {{"shape", counting}, {"dim", int64_t{dim}}, {"dtype", DType::i64}});
+  NodeId first =
+      n.add("first", Op::argmax, {rows}, {{"dims", std::vector<Sym>{dim}}, {"keepdims", true}});
+  NodeId is_first = n.add("is_first", Op::eq, {places, first});
+  DType dtype = n.dtype(x);
+  NodeId one = n.add("one", Op::select, {is_first, n.literal(dtype, 1), n.literal(dtype, 0)});
+  n.set(0, n.reshape("hardmax", one, shape));
+}
+
 // All spatial dimensions, kept as 1.
 void global_pool(NodeContext& n, Op op) {
   NodeId x = n.input(0);
@@ -174,6 +236,56 @@ void instance_norm(NodeContext& n) {
   normalize(n, x, mean, var, scale, bias);
 }
 
+// x over its norm along axis; 0 / 0 stays NaN.
+void lp_normalization(NodeContext& n) {
+  NodeId x = n.input(0);
+  int64_t p = n.int_attr("p", 2), axis = n.axis(n.int_attr("axis", -1), n.rank(x));
+  if (p != 1 && p != 2) n.invalid(fmt::format("p={} is neither 1 nor 2", p));
+  NodeId norm = n.add("norm", p == 1 ? Op::l1_norm : Op::l2_norm, {x},
+                      {{"dims", std::vector<Sym>{axis}}, {"keepdims", true}});
+  n.result(Op::div, {x, norm});
+}
+
+// (x - mean) / (deviation + 1e-9) over the axes
+void mean_variance_normalization(NodeContext& n) {
+  NodeId x = n.input(0);
+  std::vector<int64_t> given{0, 2, 3};
+  if (auto axes = n.ints_attr("axes")) given = *axes;
+  Attrs kept = Reduced{n.axes(given, n.rank(x)), true}.attrs();
+  NodeId centered = n.add("centered", Op::sub, {x, n.add("mean", Op::mean, {x}, kept)});
+  NodeId deviation = n.add("deviation", Op::sqrt, {n.add("var", Op::var, {x}, kept)});
+  NodeId divisor = n.add("divisor", Op::add, {deviation, n.literal(n.dtype(x), 1e-9)});
+  n.result(Op::div, {centered, divisor});
+}
+
+// x / (bias + alpha / size * sum of squares of `size` neighbouring channels) ^ beta
+void local_response_normalization(NodeContext& n) {
+  NodeId x = n.input(0);
+  int64_t size = n.int_attr("size", 0);
+  if (size < 1 || n.rank(x) < 2) n.invalid(fmt::format("size {}", size));
+  DType dtype = n.dtype(x);
+  double alpha = n.float_attr("alpha", 1e-4), beta = n.float_attr("beta", 0.75);
+  double bias = n.float_attr("bias", 1);
+  const Shape shape = n.shape(x);
+  Shape split{shape[0], shape[1], 1};  // everything after the channels as one
+  for (size_t d = 2; d < shape.size(); ++d) split[2] = split[2] * shape[d];
+  NodeId squares = n.reshape("squares_rows", n.add("squares", Op::mul, {x, x}), split);
+  NodeId sideways =
+      n.add("channels_last", Op::transpose, {squares}, {{"perm", std::vector<Sym>{0, 2, 1}}});
+  NodeId padded = n.add("padded", Op::pad, {sideways},
+                        {{"low", std::vector<Sym>{0, 0, (size - 1) / 2}},
+                         {"high", std::vector<Sym>{0, 0, size / 2}}});
+  NodeId windows = n.add("windows", Op::window, {padded}, {{"sizes", std::vector<Sym>{size}}});
+  NodeId sum =
+      n.add("sum", Op::sum, {windows}, {{"dims", std::vector<Sym>{2}}, {"keepdims", false}});
+  sum = n.add("channels", Op::transpose, {sum}, {{"perm", std::vector<Sym>{0, 2, 1}}});
+  sum = n.reshape("sum_rows", sum, shape);
+  NodeId scaled =
+      n.add("scaled", Op::mul, {sum, n.literal(dtype, alpha / static_cast<double>(size))});
+  NodeId base = n.add("base", Op::add, {scaled, n.literal(dtype, bias)});
+  n.result(Op::div, {x, n.add("power", Op::pow, {base, n.literal(dtype, beta)})});
+}
+
 // Normalized in groups of channels, then scaled a channel (opset 21) or a group (opset 18).
 void group_norm(NodeContext& n) {
   if (n.int_attr("stash_type", 1) != 1) n.unsupported("stash_type other than FLOAT");
@@ -218,6 +330,14 @@ HandlerTable reduction_handlers() {
           {"ReduceSumSquare", reduce_sum_square},
           {"ReduceLogSum", reduce_log_sum},
           {"ReduceLogSumExp", reduce_log_sum_exp},
+          {"ArgMax", argmax},
+          {"ArgMin", argmin},
+          {"CumSum", cumsum},
+          {"TopK", topk},
+          {"Hardmax", hardmax},
+          {"LpNormalization", lp_normalization},
+          {"MeanVarianceNormalization", mean_variance_normalization},
+          {"LRN", local_response_normalization},
           {"GlobalMaxPool", global_max_pool},
           {"GlobalAveragePool", global_average_pool},
           {"Softmax", softmax},

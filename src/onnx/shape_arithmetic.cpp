@@ -32,16 +32,7 @@ bool at_least(const Sym& a, const Sym& b) { return provably_nonnegative(a - b, {
 std::optional<Sym> wrapped(const Sym& value, DType dtype) {
   if (!value.constant()) return value;  // a size: fits
   int64_t number = *value.constant();
-  switch (dtype) {
-    case DType::i32:
-      return Sym(static_cast<int32_t>(number));
-    case DType::u8:
-      return Sym(static_cast<uint8_t>(number));
-    case DType::boolean:
-      return Sym(number != 0);
-    default:
-      return value;
-  }
+  return Sym(wrap_integer(dtype, number));
 }
 
 std::optional<Sym> quotient(const Sym& a, const Sym& b) {

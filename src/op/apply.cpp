@@ -1,6 +1,7 @@
 // The formulas' tokens, compiled once more as scalar functions.
 #include "op/apply.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -87,7 +88,7 @@ FUNCTION1(exp_short) FUNCTION1(sigmoid_short) FUNCTION1(silu_short) FUNCTION1(ge
 FUNCTION1(gelu_short) FUNCTION1(gelu_bf16)
 FUNCTION2(minimum) FUNCTION2(maximum) FUNCTION2(at_least) FUNCTION2(at_most) FUNCTION2(pow)
 FUNCTION2(mod) FUNCTION2(atan2) FUNCTION2(div_trunc) FUNCTION2(mod_floor) FUNCTION2(shift_left)
-FUNCTION2(shift_right);
+FUNCTION2(shift_right) FUNCTION2(philox);
 #undef FUNCTION1
 #undef FUNCTION2
 // clang-format on
@@ -96,9 +97,10 @@ using scalar::select;  // of literals only
 struct None {};
 [[maybe_unused]] constexpr None NONE;
 
-// The scalar type as the device library spells it: its 64-bit integer is long.
+// The scalar type as the device library spells it: its 64-bit integers are longs.
 template <class T>
-using Device = std::conditional_t<std::is_same_v<T, int64_t>, scalar::I64, T>;
+using Device = std::conditional_t<std::is_same_v<T, int64_t>, scalar::I64,
+                                  std::conditional_t<std::is_same_v<T, uint64_t>, scalar::U64, T>>;
 
 template <class R, class T>
 R plain(const Number<T>& result) {
@@ -179,27 +181,16 @@ template Formula<float> formula(Op);
 template Formula<double> formula(Op);
 template Formula<int32_t> formula(Op);
 template Formula<int64_t> formula(Op);
+template Formula<uint64_t> formula(Op);
 template Formula<bool> formula(Op);
 template Predicate<float> predicate(Op);
 template Predicate<double> predicate(Op);
 template Predicate<int32_t> predicate(Op);
 template Predicate<int64_t> predicate(Op);
+template Predicate<uint64_t> predicate(Op);
 template Predicate<bool> predicate(Op);
 
 namespace {
-
-int64_t wrap(DType dtype, int64_t value) {
-  switch (dtype) {
-    case DType::u8:
-      return static_cast<uint8_t>(value);
-    case DType::i32:
-      return static_cast<int32_t>(value);
-    case DType::boolean:
-      return value != 0;
-    default:
-      return value;
-  }
-}
 
 double round_real(DType dtype, double value) {
   switch (dtype) {
@@ -209,34 +200,46 @@ double round_real(DType dtype, double value) {
       return bf16_value(bf16_bits(value));
     case DType::f32:
       return static_cast<float>(value);
+    case DType::f8e4m3:
+      return f8e4m3_value(f8e4m3_bits(value));
+    case DType::f8e5m2:
+      return f8e5m2_value(f8e5m2_bits(value));
     default:
       return value;
   }
 }
 
+// As round_real, but what is beyond the largest f8e5m2, an infinity too, becomes that value.
+double cast_real(DType dtype, double value) {
+  constexpr double largest = 57344;
+  if (dtype == DType::f8e5m2 && std::abs(value) > largest) return std::copysign(largest, value);
+  return round_real(dtype, value);
+}
+
 // Truncated towards zero, NaN as 0, values beyond the range as its ends.
 int64_t saturate(DType dtype, double value) {
   if (value != value) return 0;
-  switch (dtype) {
-    case DType::u8:
-      return value <= 0 ? 0 : value >= 255 ? 255 : static_cast<int64_t>(value);
-    case DType::i32:
-      return scalar::to_i32(value);
-    case DType::boolean:
-      return value != 0;
-    default:
-      return scalar::to_i64(value);
-  }
+  if (dtype == DType::boolean) return value != 0;
+  if (dtype == DType::u64) return static_cast<int64_t>(scalar::to_u64(value));
+  const IntegerLimits limits = integer_limits(dtype);
+  return std::clamp<int64_t>(scalar::to_i64(value), limits.lowest, limits.highest);
 }
+
+template <class T>
+inline constexpr DType dtype_of = DType::boolean;
+template <>
+inline constexpr DType dtype_of<int32_t> = DType::i32;
+template <>
+inline constexpr DType dtype_of<int64_t> = DType::i64;
+template <>
+inline constexpr DType dtype_of<uint64_t> = DType::u64;
 
 template <class T>
 T attr_as(double value) {
   if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(value);
-  } else if constexpr (std::is_same_v<T, bool>) {
-    return value != 0;
   } else {
-    return static_cast<T>(saturate(sizeof(T) == 4 ? DType::i32 : DType::i64, value));
+    return static_cast<T>(saturate(dtype_of<T>, value));
   }
 }
 
@@ -276,18 +279,24 @@ Scalar apply_formula(Op op, DType result, const Scalar& a, const Scalar& b, cons
 
 Scalar round_to(DType dtype, Scalar value) {
   return is_float(dtype) ? Scalar{round_real(dtype, value.real), 0}
-                         : Scalar{0, wrap(dtype, value.integer)};
+                         : Scalar{0, wrap_integer(dtype, value.integer)};
 }
 
 Scalar convert(DType to, DType from, Scalar value) {
-  if (is_float(from) && is_float(to)) return {round_real(to, value.real), 0};
+  if (to == from) return value;
+  if (is_float(from) && is_float(to)) return {cast_real(to, value.real), 0};
   if (is_float(from)) {
     if (to == DType::boolean) return {0, value.real != 0};
     return {0, saturate(to, value.real)};
   }
-  if (!is_float(to)) return {0, wrap(to, value.integer)};
-  if (to == DType::f64) return {static_cast<double>(value.integer), 0};
-  return {round_real(to, static_cast<float>(value.integer)), 0};
+  if (!is_float(to)) return {0, wrap_integer(to, value.integer)};
+  const auto bits = static_cast<uint64_t>(value.integer);
+  if (to == DType::f64) {
+    return {from == DType::u64 ? static_cast<double>(bits) : static_cast<double>(value.integer), 0};
+  }
+  const float nearest =
+      from == DType::u64 ? static_cast<float>(bits) : static_cast<float>(value.integer);
+  return {cast_real(to, nearest), 0};
 }
 
 Scalar apply(Op op, DType result, DType operand, Scalar a, Scalar b, Scalar c,
@@ -303,6 +312,8 @@ Scalar apply(Op op, DType result, DType operand, Scalar a, Scalar b, Scalar c,
       return apply_formula<int32_t>(op, result, a, b, c, attrs);
     case DType::i64:
       return apply_formula<int64_t>(op, result, a, b, c, attrs);
+    case DType::u64:
+      return apply_formula<uint64_t>(op, result, a, b, c, attrs);
     default:
       return apply_formula<bool>(op, result, a, b, c, attrs);
   }

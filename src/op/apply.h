@@ -12,8 +12,8 @@ using Formula = T (*)(T a, T b, T c, T p, T q, T r);
 template <class T>
 using Predicate = bool (*)(T a, T b, T c, T p, T q, T r);
 
-// T: float, double, int32_t, int64_t, or bool (where both give the row's bool formula). u8 runs as
-// int32_t and is wrapped by the caller. nullptr where the row has no formula for T, or another kind
+// T: float, double, int32_t, int64_t, uint64_t, or bool (where both give the row's bool formula).
+// Other integers run in a wider one (compute_dtype) and are wrapped by the caller. nullptr where the row has no formula for T, or another kind
 // of result. Reductions: the combine formula. select and cast are not formulas: see below.
 template <class T>
 Formula<T> formula(Op op);
@@ -25,10 +25,10 @@ Predicate<T> predicate(Op op);
 // A value of any dtype in transit: floats in `real`, integers and bool in `integer`.
 struct Scalar {
   double real = 0;
-  int64_t integer = 0;
+  int64_t integer = 0;  // of u64: its bits
 };
 
-// Rounds (float dtypes: once, to nearest even) or wraps (u8, i32) a computed value to `dtype`.
+// Rounds (float dtypes: once, to nearest even) or wraps (integers) a computed value to `dtype`.
 Scalar round_to(DType dtype, Scalar value);
 // The one answer for every conversion: float → integer truncates, saturates, NaN gives 0; integer →
 // integer wraps; anything → bool is ≠ 0 (NaN is true); bool → number is 0 or 1; float → float

@@ -116,10 +116,10 @@ void check_attrs(const Context& c) {
   }
 }
 
-// Operands that stand apart from the others: select's mask, gather's ids.
+// Operands that stand apart from the others: select's mask, ids.
 bool has_own_dtype(const Context& c, size_t operand) {
   return (c.info.rule == DTypeRule::second && operand == 0) ||
-         (c.info.op == Op::gather && operand == 1);
+         ((c.info.flags & OpFlag::ids) != 0 && operand == 1);
 }
 
 void check_dtypes(const Context& c) {
@@ -157,11 +157,17 @@ DType result_dtype(const Context& c) {
       return DType::boolean;
     case DTypeRule::second:
       return c.operands[1].dtype;
+    case DTypeRule::index:
+      return DType::i64;
     case DTypeRule::attribute:
       break;
   }
   const DType dtype = dtype_attr(c.info, c.attrs, "dtype");
-  if (c.info.category == Category::creation && !accepts(c.info.operands, dtype)) {
+  if (c.info.op == Op::cast && !(is_float(dtype) && byte_size(dtype) == 1) &&
+      !flag_attr(c.info, c.attrs, "saturate")) {
+    c.fail(fmt::format("saturate=false is for f8e4m3 and f8e5m2 only, not {}", dtype_name(dtype)));
+  }
+  if (c.info.max_operands == 0 && !accepts(c.info.operands, dtype)) {
     c.fail(fmt::format("makes no {}, only{}", dtype_name(dtype), accepted_text(c.info.operands)));
   }
   return dtype;

@@ -120,32 +120,100 @@ Shape pad(const Context& c) {
     c.fail(fmt::format("low={} and high={} need one number for each of {} dimensions",
                        shape_text(low), shape_text(high), shape.size()));
   }
-  if (const std::string mode = text_attr(c.info, c.attrs, "mode"); mode != "constant") {
-    fail_unsupported(
-        {}, fmt::format("pad: mode \"{}\" is not supported; supported: \"constant\"", mode));
+  const std::string mode = text_attr(c.info, c.attrs, "mode");
+  if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap") {
+    c.fail(
+        fmt::format("mode is \"constant\", \"edge\", \"reflect\" or \"wrap\", not \"{}\"", mode));
   }
   for (size_t d = 0; d < shape.size(); d++) {
     if (low[d].constant().value_or(0) < 0 || high[d].constant().value_or(0) < 0) {
       c.fail(fmt::format("low={} and high={} must not be negative; slice cuts away",
                          shape_text(low), shape_text(high)));
     }
+    const bool grows = !low[d].is(0) || !high[d].is(0);
+    if (mode != "constant" && shape[d].is(0) && grows) {
+      c.fail(fmt::format("mode \"{}\" has no element to repeat", mode));
+    }
     shape[d] = low[d] + shape[d] + high[d];
   }
   return shape;
+}
+
+void check_out_of_range(const Context& c) {
+  const std::string mode = text_attr(c.info, c.attrs, "out_of_range");
+  if (mode != "error" && mode != "zero") {
+    c.fail(fmt::format("out_of_range is \"error\" or \"zero\", not \"{}\"", mode));
+  }
 }
 
 Shape gather(const Context& c) {
   const Shape& table = c.operands[0].shape;
   const Shape& ids = c.operands[1].shape;
   const auto dim = static_cast<std::ptrdiff_t>(c.dim("dim", static_cast<int64_t>(table.size())));
-  const std::string mode = text_attr(c.info, c.attrs, "out_of_range");
-  if (mode != "error" && mode != "zero") {
-    c.fail(fmt::format("out_of_range is \"error\" or \"zero\", not \"{}\"", mode));
-  }
+  check_out_of_range(c);
   Shape shape(table.begin(), table.begin() + dim);
   shape.insert(shape.end(), ids.begin(), ids.end());
   shape.insert(shape.end(), table.begin() + dim + 1, table.end());
   return shape;
+}
+
+// The id's own positions in the other dimensions have to be in the table.
+Shape gather_elements(const Context& c) {
+  const Shape& table = c.operands[0].shape;
+  const Shape& ids = c.operands[1].shape;
+  check_out_of_range(c);
+  if (ids.size() != table.size()) c.fail("numbers of dimensions differ");
+  const size_t dim = c.dim("dim", static_cast<int64_t>(table.size()));
+  Shape shape = ids;
+  for (size_t d = 0; d < table.size(); ++d) {
+    if (d == dim || provably_nonnegative(table[d] - ids[d], {})) continue;
+    shape[d] = c.equal_sizes(table[d], ids[d], "sizes");
+  }
+  return shape;
+}
+
+Shape scatter(const Context& c) {
+  const Shape& into = c.operands[0].shape;
+  const Shape& ids = c.operands[1].shape;
+  const Shape& updates = c.operands[2].shape;
+  const size_t dim = c.dim("dim", static_cast<int64_t>(into.size()));
+  for (const AttrInfo& attr : c.info.attrs) {
+    if (attr.name != "mode") continue;
+    const std::string mode = text_attr(c.info, c.attrs, "mode");
+    if (mode != "set" && mode != "add" && mode != "mul" && mode != "min" && mode != "max") {
+      c.fail(
+          fmt::format("mode is \"set\", \"add\", \"mul\", \"min\" or \"max\", not \"{}\"", mode));
+    }
+    if (mode != "set" && !accepts(DTypeSet::number, c.operands[0].dtype)) {
+      c.fail(fmt::format("mode \"{}\" needs numbers", mode));
+    }
+  }
+  Shape wanted;
+  if (c.info.op == Op::scatter_elements) {
+    wanted = into;
+    if (ids.size() != into.size()) c.fail("ids and updates need the first operand's dimensions");
+    wanted[dim] = ids[dim];
+    for (size_t d = 0; d < wanted.size(); ++d) c.equal_sizes(wanted[d], ids[d], "sizes of ids");
+  } else {
+    wanted.assign(into.begin(), into.begin() + static_cast<std::ptrdiff_t>(dim));
+    wanted.insert(wanted.end(), ids.begin(), ids.end());
+    wanted.insert(wanted.end(), into.begin() + static_cast<std::ptrdiff_t>(dim) + 1, into.end());
+  }
+  if (updates.size() != wanted.size()) {
+    c.fail(fmt::format("updates need the shape {}", shape_text(wanted)));
+  }
+  for (size_t d = 0; d < wanted.size(); ++d) {
+    c.equal_sizes(wanted[d], updates[d], "sizes of updates");
+  }
+  return into;
+}
+
+Shape random_shape(const Context& c) {
+  const std::string kind = text_attr(c.info, c.attrs, "distribution");
+  if (kind != "uniform" && kind != "normal") {
+    c.fail(fmt::format("distribution is \"uniform\" or \"normal\", not \"{}\"", kind));
+  }
+  return sizes(c, "shape");
 }
 
 Shape iota(const Context& c) {
@@ -178,57 +246,6 @@ Shape matmul(const Context& c) {
   return shape;
 }
 
-// A conv attribute with one number a spatial dimension (pads: two), or the default for all.
-std::vector<int64_t> spatial(const Context& c, std::string_view name, size_t count, int64_t absent,
-                             int64_t least) {
-  std::vector<int64_t> values;
-  for (const Sym& each : sizes(c, name)) {
-    if (each.constant().value_or(least - 1) < least) {
-      c.fail(fmt::format("{} must be numbers of at least {}", name, least));
-    }
-    values.push_back(*each.constant());
-  }
-  if (values.empty()) values.assign(count, absent);
-  if (values.size() != count) {
-    c.fail(fmt::format("{} needs {} numbers, got {}", name, count, values.size()));
-  }
-  return values;
-}
-
-Shape conv(const Context& c) {
-  const Shape& x = c.operands[0].shape;
-  const Shape& w = c.operands[1].shape;
-  if (x.size() < 3 || x.size() > 5 || w.size() != x.size()) {
-    c.fail("takes x[N, C, D...] and w[M, C / groups, K...] with 1 to 3 spatial dimensions");
-  }
-  const size_t rank = x.size() - 2;
-  const int64_t groups = integer_attr(c.info, c.attrs, "groups");
-  if (groups < 1) c.fail(fmt::format("groups={} must be at least 1", groups));
-  c.equal_sizes(x[1], w[1] * groups, "input channels");
-  const std::optional<int64_t> outputs = w[0].constant();
-  if (outputs && *outputs % groups != 0) {
-    c.fail(fmt::format("{} output channels do not divide into {} groups", *outputs, groups));
-  }
-  if (c.operands.size() == 3) {
-    if (c.operands[2].shape.size() != 1) c.fail("the bias must have one dimension");
-    c.equal_sizes(w[0], c.operands[2].shape[0], "output channels");
-  }
-  const auto strides = spatial(c, "strides", rank, 1, 1);
-  const auto dilations = spatial(c, "dilations", rank, 1, 1);
-  const auto pads = spatial(c, "pads", 2 * rank, 0, 0);
-  Shape shape = {x[0], w[0]};
-  for (size_t d = 0; d < rank; d++) {
-    const Sym window = Sym(dilations[d]) * (w[2 + d] - 1) + 1;
-    const Sym room = x[2 + d] + pads[d] + pads[rank + d] - window;
-    if (room.constant().value_or(0) < 0) {
-      c.fail(fmt::format("the window {} is larger than the padded size {}", window.text(),
-                         (room + window).text()));
-    }
-    shape.push_back(floor_div(room, strides[d]) + 1);
-  }
-  return shape;
-}
-
 // gamma and beta: either broadcast onto x, or one size for each of `dims`, in order.
 void check_parameter(const Context& c, const Shape& parameter, const std::vector<int>& dims) {
   const Shape& x = c.operands[0].shape;
@@ -257,6 +274,52 @@ Shape normalized(const Context& c) {
   return x;
 }
 
+// [N, C, D...] with one parameter a channel.
+Shape by_channel(const Context& c) {
+  const Shape& x = c.operands[0].shape;
+  if (x.size() < 2) c.fail("takes x[N, C, ...]");
+  for (const TensorType& parameter : c.operands.subspan(1)) {
+    if (parameter.shape.size() != 1) {
+      c.fail(fmt::format("a parameter has shape {}, not one element a channel",
+                         shape_text(parameter.shape)));
+    }
+    c.equal_sizes(x[1], parameter.shape[0], "channels");
+  }
+  if (c.info.op == Op::group_norm) {
+    const int64_t groups = integer_attr(c.info, c.attrs, "groups");
+    if (groups < 1 || !exact_div(x[1], Sym(groups))) {
+      c.fail(fmt::format("{} channels do not divide into {} groups", x[1].text(), groups));
+    }
+  }
+  return x;
+}
+
+constexpr int64_t most_of_topk = 64;
+
+Shape topk(const Context& c) {
+  Shape shape = c.operands[0].shape;
+  const size_t dim = c.dim("dim", static_cast<int64_t>(shape.size()));
+  const int64_t k = integer_attr(c.info, c.attrs, "k");
+  if (k < 0 || k > shape[dim].constant().value_or(k)) {
+    c.fail(fmt::format("k={} of {} elements", k, shape[dim].text()));
+  }
+  if (k > most_of_topk) {
+    fail_unsupported({}, fmt::format("topk: k={}; supported: up to {}", k, most_of_topk));
+  }
+  shape[dim] = k;
+  return shape;
+}
+
+Shape arg_reduced(const Context& c) {
+  const Shape& shape = c.operands[0].shape;
+  const Shape result = reduced_shape(c);
+  const bool any = std::none_of(result.begin(), result.end(), [](const Sym& s) { return s.is(0); });
+  for (const int dim : dims_attr(c.info, c.attrs, "dims", static_cast<int>(shape.size()))) {
+    if (any && shape[static_cast<size_t>(dim)].is(0)) c.fail("of no element there is no position");
+  }
+  return result;
+}
+
 Shape along_dim(const Context& c) {
   c.dim("dim", static_cast<int64_t>(c.operands[0].shape.size()));
   return c.operands[0].shape;
@@ -281,6 +344,28 @@ Shape structured_shape(const Context& c) {
       return pad(c);
     case Op::gather:
       return gather(c);
+    case Op::window:
+      return window(c);
+    case Op::gather_elements:
+      return gather_elements(c);
+    case Op::scatter:
+    case Op::scatter_elements:
+    case Op::scatter_add:
+      return scatter(c);
+    case Op::random:
+      return random_shape(c);
+    case Op::group_norm:
+    case Op::batch_norm:
+      return by_channel(c);
+    case Op::topk:
+    case Op::topk_indices:
+      return topk(c);
+    case Op::argmax:
+    case Op::argmin:
+      return arg_reduced(c);
+    case Op::max_pool:
+    case Op::avg_pool:
+      return pooled(c);
     case Op::iota:
       return iota(c);
     case Op::size:
@@ -289,6 +374,7 @@ Shape structured_shape(const Context& c) {
       return matmul(c);
     case Op::conv:
       return conv(c);
+    case Op::cumsum:
     case Op::softmax:
     case Op::log_softmax:
       return along_dim(c);

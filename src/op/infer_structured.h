@@ -21,5 +21,9 @@ struct Context {
 };
 
 Shape structured_shape(const Context& c);
+// Of ops with windows (infer_windows.cpp).
+Shape conv(const Context& c);
+Shape window(const Context& c);
+Shape pooled(const Context& c);
 
 }  // namespace ingot::infer

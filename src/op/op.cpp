@@ -110,17 +110,21 @@ std::string nearest_op_name(std::string_view name) {
 }
 
 bool accepts(DTypeSet set, DType dtype) {
+  // Cast, moved, chosen and compared, but not computed with.
+  const bool is_f8 = is_float(dtype) && byte_size(dtype) == 1;
   switch (set) {
     case DTypeSet::any:
       return true;
     case DTypeSet::number:
-      return dtype != DType::boolean;
+      return dtype != DType::boolean && !is_f8;
     case DTypeSet::floating:
-      return is_float(dtype);
+      return is_float(dtype) && !is_f8;
     case DTypeSet::integer:
       return is_integer(dtype);
     case DTypeSet::boolean:
       return dtype == DType::boolean;
+    case DTypeSet::u64:
+      return dtype == DType::u64;
     case DTypeSet::integer_or_boolean:
       return !is_float(dtype);
   }

@@ -26,10 +26,12 @@ enum class Op : uint16_t {
 enum class Category : uint8_t {
   elementwise,  // one formula per element
   reduction,    // sum max min prod any all: a combine op and an identity
-  movement,     // an index map: reshape transpose broadcast slice concat pad gather
+  movement,     // an index map: reshape transpose broadcast slice concat pad window gather
   contraction,  // matmul conv: a routine on tiles
   creation,     // input constant iota size
   composite,    // defined by its decomposition into the others
+  scan,         // cumsum: each element from the one before it along a dimension
+  scatter,      // updates at run-time places, in order
 };
 
 using AttrValue = std::variant<bool, int64_t, double, std::string, DType, std::vector<Sym>>;
@@ -43,14 +45,14 @@ struct AttrInfo {
 };
 
 // How the result's dtype follows from the operands'.
-enum class DTypeRule : uint8_t { same, boolean, attribute, second };
+enum class DTypeRule : uint8_t { same, boolean, attribute, second, index };  // index: i64
 
 // Which formula computes an elementwise op in f32: its own, or a shorter one with a stated bound.
 enum class Form : uint8_t { full, fast, bf16, f16 };
 inline constexpr int form_count = 4;
 
 // Sets of dtypes an op takes.
-enum class DTypeSet : uint8_t { any, number, floating, integer, boolean, integer_or_boolean };
+enum class DTypeSet : uint8_t { any, number, floating, integer, boolean, integer_or_boolean, u64 };
 
 struct OpFlag {
   enum Bits : unsigned {
@@ -58,6 +60,7 @@ struct OpFlag {
     associative = 2,
     idempotent = 4,
     view = 8,  // 0 bytes, 0 kernels: reshape transpose slice broadcast split
+    ids = 16,  // operand 1 holds positions in operand 0: integers of any kind
   };
 };
 
@@ -122,6 +125,16 @@ struct SliceRange {
   Sym start, step, size;
 };
 std::vector<SliceRange> slice_ranges(const Shape& operand, const Attrs& attrs);
+
+// One spatial dimension of max_pool or avg_pool. `beyond`: elements past the padding that the last
+// window of ceil_mode reaches.
+struct PoolDim {
+  Sym size;
+  int64_t kernel, stride, dilation, low, high;
+  Sym outputs;
+  int64_t beyond;
+};
+std::vector<PoolDim> pool_dims(const Shape& x, const OpInfo& info, const Attrs& attrs);
 
 std::string type_text(const TensorType& type);  // "f32[B, 8192]"
 

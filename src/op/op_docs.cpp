@@ -18,12 +18,18 @@ constexpr Section sections[] = {
      "One result for each element, operands broadcast by NumPy's rules. The formula is the one "
      "that "
      "runs: `a`, `b`, `c` are the operands, `p`, `q`, `r` the attributes; functions are those of "
-     "`src/device`. f16 and bf16 are computed in f32 and rounded once, u8 in i32 and wrapped."},
+     "`src/device`. f16 and bf16 are computed in f32 and rounded once, narrow integers in i32 "
+     "(u32 in i64) and wrapped."},
     {Category::reduction, "Reductions",
      "Over the dimensions `dims` (none named: all of them), in the order that docs/semantics.md "
      "states. The formula combines two partial results; the identity is the start."},
     {Category::movement, "Movement",
      "Other indices for the same elements. Views cost no bytes and no kernel."},
+    {Category::scan, "In order along a dimension",
+     "Each element follows from the one before it, from the first to the last: f32 inside (f64 for "
+     "f64), each result rounded once. What runs over the same elements shares the kernel."},
+    {Category::scatter, "Updates",
+     "Update by update, each rounded, so that equal ids have one answer. A kernel of its own."},
     {Category::contraction, "Products", "A library routine computes blocks of the result."},
     {Category::creation, "Creation", "Values without operands."},
     {Category::composite, "Composites",
@@ -37,7 +43,18 @@ std::vector<std::string> operand_names(const OpInfo& info) {
     case Op::select:
       return {"mask", "a", "b"};
     case Op::gather:
+    case Op::gather_elements:
       return {"table", "ids"};
+    case Op::scatter:
+    case Op::scatter_elements:
+    case Op::scatter_add:
+      return {"into", "ids", "updates"};
+    case Op::random_bits:
+      return {"counter", "key"};
+    case Op::group_norm:
+      return {"x", "gamma", "beta"};
+    case Op::batch_norm:
+      return {"x", "gamma", "beta", "mean", "var"};
     case Op::matmul:
       return {"a", "b"};
     case Op::conv:
@@ -88,6 +105,8 @@ std::string_view set_text(DTypeSet set) {
       return "bool";
     case DTypeSet::integer_or_boolean:
       return "integers, bool";
+    case DTypeSet::u64:
+      return "u64";
   }
   return {};
 }
@@ -219,6 +238,7 @@ std::string cpp_default(const AttrInfo& attr) {
     return text;
   }
   if (attr.type == AttrType::text) return quoted_string(attr.default_text);
+  if (attr.type == AttrType::dtype) return fmt::format("DType::{}", attr.default_text);
   if (attr.default_text == "inf") return "std::numeric_limits<double>::infinity()";
   if (attr.default_text == "-inf") return "-std::numeric_limits<double>::infinity()";
   return std::string(attr.default_text);

@@ -140,11 +140,15 @@ class Assembly {
 
   GroupKind kind(const Group& group, const Analysis& analysis) const {
     if (group.contraction >= 0) return GroupKind::contraction;
+    for (NodeId id : group.nodes) {
+      if (is_scan(graph_, id)) return GroupKind::scan;
+      if (is_scatter(graph_, id)) return GroupKind::scatter;
+    }
     bool gathers = false, exponential = false, full = false;
     int sums = 0, maxima = 0;
     for (NodeId id : group.nodes) {
       Op op = graph_[id].op;
-      gathers = gathers || op == Op::gather;
+      gathers = gathers || op == Op::gather || op == Op::gather_elements;
       exponential = exponential || op == Op::exp;
       sums += op == Op::sum ? 1 : 0;
       maxima += op == Op::max ? 1 : 0;

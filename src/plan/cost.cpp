@@ -81,7 +81,7 @@ class Passes {
     // An output is stored anyway: reading it back costs one load.
     bool stored = found->second[0].stored;
     bool worth = subtree_.at(id) > (stored ? 2 * access_cost : staging_worth) &&
-                 !is_contraction(graph_, id) &&
+                 !reads_memory(graph_, id) && !is_scan(graph_, id) &&
                  op_info(graph_[id].op).category != Category::creation;
     if (std::popcount(needed) > 1 && one_place && worth && !is_view(graph_, id)) {
       staged_.insert(staged_.begin(), id);
@@ -196,7 +196,7 @@ class Measure {
 
 double instructions_of(const Node& node, bool gpu) {
   double cost = op_info(node.op).instructions;
-  bool rounds = node.type.dtype == DType::bf16 || node.type.dtype == DType::f16;
+  bool rounds = is_float(node.type.dtype) && compute_dtype(node.type.dtype) != node.type.dtype;
   bool arithmetic = op_info(node.op).category == Category::elementwise;
   return cost + (rounds && arithmetic ? (gpu ? 1 : rounding_cost) : 0);
 }

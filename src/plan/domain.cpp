@@ -25,6 +25,18 @@ bool is_contraction(const Graph& graph, NodeId node) {
   return op_info(graph[node].op).category == Category::contraction;
 }
 
+bool is_scan(const Graph& graph, NodeId node) {
+  return op_info(graph[node].op).category == Category::scan;
+}
+
+bool is_scatter(const Graph& graph, NodeId node) {
+  return op_info(graph[node].op).category == Category::scatter;
+}
+
+bool reads_memory(const Graph& graph, NodeId node) {
+  return is_contraction(graph, node) || is_scatter(graph, node);
+}
+
 bool is_literal(const Graph& graph, NodeId node) {
   return graph[node].op == Op::constant && literal_value(graph[node]).has_value();
 }
@@ -92,6 +104,22 @@ void split_index(const Sym& value, const Shape& shape, const std::vector<size_t>
   }
 }
 
+ScanLine scan_line(const Graph& graph, NodeId scan, const std::vector<Sym>& index) {
+  const Node& node = graph[scan];
+  int64_t dim = integer_attr(op_info(node.op), node.attrs, "dim");
+  if (dim < 0) dim += static_cast<int64_t>(index.size());
+  ScanLine line;
+  line.reverse = flag_attr(op_info(node.op), node.attrs, "reverse");
+  if (node.type.shape[static_cast<size_t>(dim)].is(1)) {
+    line.found = true;
+    return line;
+  }
+  std::optional<std::string> variable = index[static_cast<size_t>(dim)].variable();
+  line.found = variable.has_value();
+  if (variable) line.variable = *variable;
+  return line;
+}
+
 Ranges Domain::ranges() const {
   Ranges ranges;
   for (const DomainVar& var : vars) ranges[var.name] = var.extent;
@@ -123,7 +151,7 @@ class DomainFinder {
     analysis_.nodes = nodes_;
     analysis_.outputs = outputs_;
     if (!collect() || !choose_variables() || !place_all() || !check_reductions() ||
-        !check_outputs() || !walk()) {
+        !check_scans() || !check_outputs() || !walk()) {
       return no_;
     }
     Decision yes;
@@ -147,6 +175,8 @@ class DomainFinder {
     if (outputs_.empty()) return refuse(Reason::unsupported_pattern, "nothing is stored");
     for (NodeId id : nodes_) {
       if (is_reduction(graph_, id)) reductions_.push_back(id);
+      if (is_scan(graph_, id)) scans_.push_back(id);
+      if (is_scatter(graph_, id)) scatter_ = id;
       if (is_contraction(graph_, id)) {
         if (contraction_ >= 0) {
           return refuse(Reason::library_operand, "two products do not share a kernel");
@@ -158,7 +188,42 @@ class DomainFinder {
         uses_[node.operands[k]].push_back({id, static_cast<int>(k)});
       }
     }
-    return contraction_ < 0 || operands_outside();
+    return alone() && (contraction_ < 0 || operands_outside());
+  }
+
+  // A scatter shares its kernel with nothing, a scan only with what runs over the same elements.
+  bool alone() {
+    if (scatter_ >= 0 && nodes_.size() > 1) {
+      return refuse(Reason::needs_whole_tensor,
+                    fmt::format("{} stores updates at places known only at run time, in order: it "
+                                "is a kernel of its own",
+                                described(graph_, scatter_)));
+    }
+    if (scans_.empty() || (reductions_.empty() && contraction_ < 0)) return true;
+    return refuse(Reason::different_iteration_space,
+                  fmt::format("{} runs along its dimension in order, {} does not",
+                              described(graph_, scans_[0]),
+                              described(graph_, contraction_ < 0 ? reductions_[0] : contraction_)));
+  }
+
+  // One variable runs along the dimension of every scan, in one direction.
+  bool check_scans() {
+    for (NodeId id : scans_) {
+      if (known_.count(id) == 0 && !guess(id)) {
+        return refuse(Reason::different_iteration_space,
+                      fmt::format("{} has another iteration space than {}", described(graph_, id),
+                                  described(graph_, anchor_)));
+      }
+      ScanLine line = scan_line(graph_, id, known_.at(id));
+      if (!line.found ||
+          (id != scans_[0] && !(line == scan_line(graph_, scans_[0], known_.at(scans_[0]))))) {
+        return refuse(Reason::different_iteration_space,
+                      fmt::format("{} runs along another dimension than {}, or the other way",
+                                  described(graph_, id), described(graph_, anchor_)));
+      }
+      analysis_.domain.index[id] = known_.at(id);
+    }
+    return true;
   }
 
   // A product reads its operands from memory: no value made in this group may reach it.
@@ -188,7 +253,9 @@ class DomainFinder {
     const bool matmul = contraction_ >= 0 && graph_[contraction_].op == Op::matmul;
     if (matmul) return variables_of_matmul();
     if (reductions_.empty()) {
-      variables_of_shape(contraction_ >= 0 ? contraction_ : outputs_.back());
+      variables_of_shape(contraction_ >= 0 ? contraction_
+                         : scans_.empty()  ? outputs_.back()
+                                           : scans_[0]);
     } else {
       variables_of_reduction(reductions_[0]);
     }
@@ -301,17 +368,18 @@ class DomainFinder {
     return true;
   }
 
-  // A step that keeps the number of elements is one to one, for every op but these two.
+  // An elementwise op or a view that keeps the number of elements is one to one.
   bool one_to_one(NodeId node, NodeId operand) const {
-    Op op = graph_[node].op;
-    return op != Op::gather && op != Op::pad && op != Op::concat &&
-           element_count(shape(node)) == element_count(shape(operand)) &&
+    Category category = op_info(graph_[node].op).category;
+    bool maps =
+        category == Category::elementwise || category == Category::scan || is_view(graph_, node);
+    return maps && element_count(shape(node)) == element_count(shape(operand)) &&
            count_without_zeros(shape(node)) == count_without_zeros(shape(operand));
   }
 
   void to_operands(NodeId id) {
     const Node& node = graph_[id];
-    if (is_contraction(graph_, id)) return;
+    if (reads_memory(graph_, id)) return;
     if (is_reduction(graph_, id)) {
       if (std::optional<Index> reduced = reduced_index(id)) {
         assign(node.operands[0],
@@ -332,7 +400,7 @@ class DomainFinder {
     if (found == uses_.end()) return;
     const Index& index = known_.at(id);
     for (auto [consumer, operand] : found->second) {
-      if (known_.count(consumer) > 0 || is_contraction(graph_, consumer)) continue;
+      if (known_.count(consumer) > 0 || reads_memory(graph_, consumer)) continue;
       if (is_reduction(graph_, consumer)) {
         Index kept = kept_index(consumer, index);
         if (per_row(kept)) assign(consumer, kept);
@@ -466,8 +534,10 @@ class DomainFinder {
                                      *reduced_index(reduction));
       walk.from_reduction(reduction, access.index);
     }
+    for (NodeId scan : scans_) walk.from_scan(scan);
     for (NodeId output : outputs_) walk.from_output(output, known_.at(output));
-    if (contraction_ >= 0) walk.from_contraction(contraction_);
+    if (contraction_ >= 0) walk.from_memory(contraction_);
+    if (scatter_ >= 0) walk.from_memory(scatter_);
     if (!walk.refusal().empty()) return refuse(walk.reason(), walk.refusal());
     walk.find_levels();
     return true;
@@ -479,8 +549,8 @@ class DomainFinder {
   Analysis& analysis_;
   std::optional<std::set<std::string>> sizes_;
   Decision no_;
-  std::vector<NodeId> reductions_;
-  NodeId contraction_ = -1, anchor_ = -1;
+  std::vector<NodeId> reductions_, scans_;
+  NodeId contraction_ = -1, scatter_ = -1, anchor_ = -1;
   std::map<NodeId, std::vector<std::pair<NodeId, int>>> uses_;
   std::map<NodeId, Index> known_;
   std::deque<NodeId> queue_, buffers_;  // known, and not yet spread to operands and consumers

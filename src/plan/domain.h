@@ -44,6 +44,15 @@ struct ReducedRuns {
 };
 ReducedRuns reduced_runs(const Graph& graph, NodeId reduction);
 
+// The domain variable along which a scan at `index` runs (empty: one element), and its direction.
+struct ScanLine {
+  bool found = false;
+  std::string variable;
+  bool reverse = false;
+  friend bool operator==(const ScanLine&, const ScanLine&) = default;
+};
+ScanLine scan_line(const Graph& graph, NodeId scan, const std::vector<Sym>& index);
+
 // The indices of `dims` (row-major, of the sizes `shape[d]`) when `value` counts their elements.
 void split_index(const Sym& value, const Shape& shape, const std::vector<size_t>& dims,
                  const Ranges& ranges, std::vector<Sym>* index);
@@ -54,6 +63,10 @@ std::set<std::string> sizes_of(const Graph& graph, const std::vector<NodeId>& no
 bool is_view(const Graph& graph, NodeId node);
 bool is_reduction(const Graph& graph, NodeId node);
 bool is_contraction(const Graph& graph, NodeId node);
+bool is_scan(const Graph& graph, NodeId node);
+bool is_scatter(const Graph& graph, NodeId node);
+// Its operands are read from memory, however they were made.
+bool reads_memory(const Graph& graph, NodeId node);
 // Needs no buffer: a constant of one element.
 bool is_literal(const Graph& graph, NodeId node);
 

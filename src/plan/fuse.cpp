@@ -266,7 +266,7 @@ bool Fusion::extend_elementwise(int p, int c) {
     NodeId value = root(graph_, units_, operand);
     if (unit_of(value) < 0 || cluster_of(unit_of(value)) != p) continue;
     auto found = into.domain.index.find(value);
-    if (value != operand || found == into.domain.index.end() ||
+    if (value != operand || is_scatter(graph_, value) || found == into.domain.index.end() ||
         !(graph_[value].type.shape == node.type.shape)) {
       return false;
     }

@@ -83,7 +83,7 @@ std::vector<NodeId> Fusion::subtree(const Cluster& cluster, NodeId value) const 
   while (!stack.empty()) {
     NodeId id = stack.back();
     stack.pop_back();
-    if (is_reduction(graph_, id) || is_contraction(graph_, id)) return {};
+    if (is_reduction(graph_, id) || is_scan(graph_, id) || reads_memory(graph_, id)) return {};
     for (NodeId operand : graph_[id].operands) {
       bool inside = std::binary_search(cluster.nodes.begin(), cluster.nodes.end(), operand) &&
                     !std::binary_search(cluster.outputs.begin(), cluster.outputs.end(), operand);

@@ -23,6 +23,8 @@ enum class GroupKind : uint8_t {
   normalization,
   softmax,
   contraction,
+  scan,
+  scatter,
 };
 
 // Reasons for "yes" and "no", stable words that scripts may compare.

@@ -16,9 +16,9 @@ std::string_view fusion_name(FusionMode mode) {
 }
 
 std::string_view kind_name(GroupKind kind) {
-  static constexpr std::string_view names[] = {"elementwise",   "transpose",        "gather",
-                                               "row_reduction", "column_reduction", "normalization",
-                                               "softmax",       "contraction"};
+  static constexpr std::string_view names[] = {
+      "elementwise",   "transpose", "gather",      "row_reduction", "column_reduction",
+      "normalization", "softmax",   "contraction", "scan",          "scatter"};
   return names[static_cast<size_t>(kind)];
 }
 

@@ -115,6 +115,11 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
     plain.block_rows = block_rows(graph, group.contraction);
     return {plain};
   }
+  if (group.kind == GroupKind::scan || group.kind == GroupKind::scatter) {
+    plain.name = "in order";
+    plain.staged.clear();
+    return {plain};
+  }
   bool reduces = std::any_of(group.domain.vars.begin(), group.domain.vars.end(),
                              [](const DomainVar& var) { return var.reduced; });
   bool columns = reduces && !group.domain.trailing_reduced;

@@ -48,7 +48,7 @@ void link(const Graph& graph, UnitGraph* result) {
         NodeId value = root(graph, *result, operand);
         bool own = result->unit_of[static_cast<size_t>(value)] == static_cast<int>(u);
         if (own || is_free(graph, *result, value) ||
-            (is_literal(graph, value) && !is_contraction(graph, id)))
+            (is_literal(graph, value) && !reads_memory(graph, id)))
           continue;
         if (std::find(unit.reads.begin(), unit.reads.end(), value) != unit.reads.end()) continue;
         unit.reads.push_back(value);
@@ -151,10 +151,10 @@ void mark_stored(const Graph& graph, UnitGraph* result) {
     store(id);
   }
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes.size()); ++id) {
-    if (!is_contraction(graph, id)) continue;
+    if (!reads_memory(graph, id)) continue;
     for (size_t k = 0; k < graph[id].operands.size(); ++k) {
       NodeId operand = graph[id].operands[k];
-      bool in_place = reads_in_place(graph, id, static_cast<int>(k));
+      bool in_place = is_contraction(graph, id) && reads_in_place(graph, id, static_cast<int>(k));
       store(in_place ? root(graph, *result, operand) : operand);
     }
   }

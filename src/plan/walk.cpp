@@ -74,7 +74,15 @@ void Walk::from_output(NodeId output, const std::vector<Sym>& index) {
   visit(output, {index, count, count, false, -1});
 }
 
-void Walk::from_contraction(NodeId contraction) {
+void Walk::from_scan(NodeId scan) {
+  const std::vector<Sym>& index = analysis_.domain.index.at(scan);
+  Sym count = element_count(graph_[scan].type.shape);
+  auto& own = analysis_.evaluations[scan];
+  if (own.empty()) own.push_back({index, count, count, false, false, {}, false});
+  visit(graph_[scan].operands[0], {index, count, count, false, scan});
+}
+
+void Walk::from_memory(NodeId contraction) {
   auto& own = analysis_.evaluations[contraction];
   if (own.empty()) {
     Sym count = element_count(graph_[contraction].type.shape);
@@ -127,7 +135,7 @@ void Walk::visit(NodeId id, Need need) {
     seen(analysis_.reads[id], need, &first);
     return;
   }
-  if (is_reduction(graph_, id) || is_contraction(graph_, id)) {
+  if (is_reduction(graph_, id) || is_scan(graph_, id) || reads_memory(graph_, id)) {
     auto canonical = analysis_.domain.index.find(id);
     if (canonical == analysis_.domain.index.end() || !(canonical->second == need.index)) {
       refuse(Reason::needs_whole_tensor,

@@ -14,8 +14,9 @@ class Walk {
 
   void from_reduction(NodeId reduction, const std::vector<Sym>& operand_index);
   void from_output(NodeId output, const std::vector<Sym>& index);
-  // The operands' buffers; they are read by the library.
-  void from_contraction(NodeId contraction);
+  void from_scan(NodeId scan);
+  // The operands' buffers: of a product, read by the library, or of a scatter.
+  void from_memory(NodeId node);
   void find_levels();
 
   const std::string& refusal() const { return refusal_; }  // empty: legal

@@ -81,6 +81,10 @@ double epsilon(DType dtype) {
       return std::ldexp(1, -10);
     case DType::bf16:
       return std::ldexp(1, -7);
+    case DType::f8e4m3:
+      return std::ldexp(1, -3);
+    case DType::f8e5m2:
+      return std::ldexp(1, -2);
     case DType::f64:
       return std::numeric_limits<double>::epsilon();
     default:

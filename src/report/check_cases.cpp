@@ -25,6 +25,10 @@ FloatLimits float_limits(DType dtype) {
       return {std::ldexp(1, -24), std::ldexp(1, -14), 65504};
     case DType::bf16:
       return {std::ldexp(1, -133), std::ldexp(1, -126), std::ldexp(255, 120)};
+    case DType::f8e4m3:
+      return {std::ldexp(1, -9), std::ldexp(1, -6), 448};
+    case DType::f8e5m2:
+      return {std::ldexp(1, -16), std::ldexp(1, -14), 57344};
     case DType::f64:
       return {std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::min(),
               std::numeric_limits<double>::max()};
@@ -57,28 +61,14 @@ std::vector<double> special_floats(DType dtype) {
 }
 
 std::vector<int64_t> special_integers(DType dtype) {
-  switch (dtype) {
-    case DType::u8:
-      return {0, 1, 2, 127, 128, 255};
-    case DType::i32:
-      return {0,
-              1,
-              -1,
-              2,
-              31,
-              32,
-              std::numeric_limits<int32_t>::min(),
-              std::numeric_limits<int32_t>::max()};
-    default:
-      return {0,
-              1,
-              -1,
-              2,
-              63,
-              64,
-              std::numeric_limits<int64_t>::min(),
-              std::numeric_limits<int64_t>::max()};
+  if (!is_integer(dtype)) return {0, 1};
+  const IntegerLimits limits = integer_limits(dtype);
+  const int64_t width = 8 * byte_size(dtype);
+  if (is_unsigned(dtype)) {
+    const int64_t half = static_cast<int64_t>(uint64_t{1} << (width - 1));
+    return {0, 1, 2, width - 1, width, half - 1, half, limits.highest};
   }
+  return {0, 1, -1, 2, width - 1, width, limits.lowest, limits.highest};
 }
 
 // Special values stand at every third place, shifted by the input, so that they meet ordinary

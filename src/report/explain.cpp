@@ -29,6 +29,10 @@ std::string_view kind_text(GroupKind kind) {
       return "normalization";
     case GroupKind::softmax:
       return "softmax";
+    case GroupKind::scan:
+      return "scan";
+    case GroupKind::scatter:
+      return "scatter";
     case GroupKind::contraction:
       return "contraction";
   }

@@ -14,16 +14,18 @@ void narrow_to_tables(const Graph& graph, NodeId node,
                       std::optional<int64_t>& rows) {
   for (const NodeId user : users[static_cast<size_t>(node)]) {
     const Node& consumer = graph[user];
-    const bool is_index = consumer.op == Op::gather && consumer.operands[1] == node;
+    const OpInfo& info = op_info(consumer.op);
+    const bool has_ids = (info.flags & OpFlag::ids) != 0;
+    const bool is_index = has_ids && consumer.operands[1] == node;
     if (is_index) {
       const Node& table = graph[consumer.operands[0]];
       const int rank = static_cast<int>(table.type.shape.size());
-      int64_t dim = integer_attr(op_info(Op::gather), consumer.attrs, "dim");
+      int64_t dim = integer_attr(info, consumer.attrs, "dim");
       dim = dim < 0 ? dim + rank : dim;
       const int64_t size = table.type.shape[static_cast<size_t>(dim)].evaluate(sizes);
       rows = std::min(rows.value_or(size), size);
     } else if ((consumer.op == Op::cast && is_integer(consumer.type.dtype)) ||
-               (op_info(consumer.op).category == Category::movement && consumer.op != Op::gather)) {
+               (info.category == Category::movement && !has_ids)) {
       narrow_to_tables(graph, user, users, sizes, rows);
     }
   }
@@ -43,7 +45,11 @@ IntegerRange input_range(const Graph& graph, NodeId input, const Bindings& sizes
   if (rows) {
     return {0, std::max<int64_t>(*rows, 1), true};
   }
-  return dtype == DType::u8 ? IntegerRange{0, 256, false} : any_integer;
+  if (byte_size(dtype) == 1) {
+    const IntegerLimits limits = integer_limits(dtype);
+    return {limits.lowest, limits.highest + 1, false};
+  }
+  return is_unsigned(dtype) ? IntegerRange{0, 201, false} : any_integer;
 }
 
 Tensor random_input(const Graph& graph, size_t input, const Bindings& sizes, uint64_t seed,

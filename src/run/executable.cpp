@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/report_text.h"
 #include "base/text.h"
 #include "run/float_environment.h"
 #include "run/kernel_set.h"
@@ -51,7 +52,7 @@ struct RunMemory {
   std::vector<std::byte*> input_data, output_data;
   std::vector<char> output_is_direct;
   std::vector<void*> buffers;
-  std::vector<int> reports;           // of each thread
+  std::vector<KernelReport> reports;  // of each thread
   std::vector<KernelPlace> variants;  // of each group, for this run
 };
 
@@ -279,14 +280,16 @@ void Executable::State::run_group(KernelPlace place, const Sizing& sizing,
     memory.buffers.push_back(param.workspace ? memory.arena.data() + numbers.workspace_offset[p]
                                              : address(param.value, sizing, memory));
   }
-  std::fill(memory.reports.begin(), memory.reports.end(), 0);
+  std::fill(memory.reports.begin(), memory.reports.end(), KernelReport{});
   ProductRun products;
   products.constants = &constants;
   for (size_t p = 0; p < source.phases.size(); ++p) {
     run_phase(place, p, numbers, sizing.scratch_bytes, memory, products);
     if (products.failure != nullptr) std::rethrow_exception(products.failure);
-    for (const int report : memory.reports) {
-      if (report != 0) fail_input({}, source.reports.at(static_cast<size_t>(report - 1)));
+    for (const KernelReport& report : memory.reports) {
+      if (report.number == 0) continue;
+      const std::string& text = source.reports.at(static_cast<size_t>(report.number - 1));
+      fail_input({}, report_text(text, report.value));
     }
   }
 }

@@ -53,12 +53,27 @@ void dispatch(PackedConstants* constants, std::string_view routine, const long* 
         known = run_typed<int32_t>(constants, name, sizes, lhs, rhs, dst);
         break;
       case DType::i64:
+      case DType::u64:  // products and sums have the same bits
         known = run_typed<int64_t>(constants, name, sizes, lhs, rhs, dst);
+        break;
+      case DType::i8:
+        known = run_typed<int8_t>(constants, name, sizes, lhs, rhs, dst);
+        break;
+      case DType::i16:
+        known = run_typed<int16_t>(constants, name, sizes, lhs, rhs, dst);
+        break;
+      case DType::u16:
+        known = run_typed<uint16_t>(constants, name, sizes, lhs, rhs, dst);
+        break;
+      case DType::u32:
+        known = run_typed<uint32_t>(constants, name, sizes, lhs, rhs, dst);
         break;
       case DType::u8:
         known = run_typed<uint8_t>(constants, name, sizes, lhs, rhs, dst);
         break;
       case DType::boolean:
+      case DType::f8e4m3:
+      case DType::f8e5m2:
         known = false;
         break;
     }

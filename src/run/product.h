@@ -10,8 +10,8 @@ namespace ingot {
 
 // The callback of KernelCall::product. Single-threaded, re-entrant; the same bits on every thread.
 // `routine` is "NAME.dtype" with the dtype of both operands; dst has its compute dtype. f32 runs in
-// oneDNN, bf16 and f16 are widened to f32 first; f64, i32, i64 and u8 (into i32) run in loops of
-// our own, and integers wrap.
+// oneDNN, bf16 and f16 are widened to f32 first; f64 and integers run in loops of our own, and
+// integers wrap.
 //
 // matmul: sizes [m, n, k, lda, ldb, ldc, transpose_a, transpose_b]: dst[m, n] = a · b, row-major.
 //

@@ -18,6 +18,10 @@ inline double widen(double value) { return value; }
 inline int32_t widen(int32_t value) { return value; }
 inline int64_t widen(int64_t value) { return value; }
 inline int32_t widen(uint8_t value) { return value; }
+inline int32_t widen(int8_t value) { return value; }
+inline int32_t widen(int16_t value) { return value; }
+inline int32_t widen(uint16_t value) { return value; }
+inline int64_t widen(uint32_t value) { return value; }
 inline float widen(Bf16Bits value) {
   return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16);
 }

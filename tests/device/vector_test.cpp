@@ -146,7 +146,7 @@ std::string module_text(const Machine& machine) {
       if (&from != &to) text += conversion_text(from[0], from[1], to[0], to[1]);
     }
   }
-  return device::vector_prelude({"f64", "u8", "bf16", "f16", "stream"}, machine.lanes) +
+  return device::vector_prelude(device::all_sections(), machine.lanes) +
          device::library_text(functions) + text + narrow_text;
 }
 

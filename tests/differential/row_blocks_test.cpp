@@ -127,7 +127,11 @@ TEST_P(RowBlocks, GiveTheEvaluatorsBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, RowBlocks, ::testing::ValuesIn(all_dtypes),
+INSTANTIATE_TEST_SUITE_P(Types, RowBlocks,
+                         ::testing::Values(DType::boolean, DType::i8, DType::i16, DType::i32,
+                                           DType::i64, DType::u8, DType::u16, DType::u32,
+                                           DType::u64, DType::f16, DType::bf16, DType::f32,
+                                           DType::f64),
                          [](const auto& info) { return std::string(dtype_name(info.param)); });
 
 // Sizes known when the kernel is written: whole rows, rows with columns left over, long rows cut

@@ -102,7 +102,7 @@ inline int run_compiled(const KernelSource& source, const Library& library, cons
   std::vector<long> size_values;
   for (const std::string& size : source.sizes) size_values.push_back(sizes.find(size)->second);
   Tensor scratch(DType::u8, {source.scratch_bytes.evaluate(sizes) + 64});
-  int report = 0;
+  KernelReport report{};
   KernelCall call{};
   call.buffers = buffers.data();
   call.sizes = size_values.data();
@@ -116,7 +116,7 @@ inline int run_compiled(const KernelSource& source, const Library& library, cons
       library.entry(phase.symbol)(&call);
     }
   }
-  return report;
+  return static_cast<int>(report.number);
 }
 
 inline bool same_element(const Tensor& a, const Tensor& b, int64_t index) {

@@ -159,20 +159,44 @@ TEST(Decompose, NamesComeFromTheSource) {
                                              "y.inverse", "y"}));
 }
 
+// What stands in parentheses, of x[B, 4], g[4], z[B, 4, 6] and i[4].
+std::string call_of(const OpInfo& info) {
+  switch (info.op) {
+    case Op::topk:
+    case Op::topk_indices:
+      return "x, k=2";
+    case Op::max_pool:
+    case Op::avg_pool:
+      return "z, kernel=[3], pads=[1, 1]";
+    case Op::group_norm:
+      return "z, g, g, groups=2";
+    case Op::batch_norm:
+      return "z, g, g, g, g";
+    case Op::scatter_add:
+      return "g, i, g";
+    case Op::random:
+      return "shape=[4]";
+    default:
+      return info.min_operands == 2 ? "x, g" : "x";
+  }
+}
+
 TEST(Decompose, LeavesNoComposite) {
   for (const OpInfo& info : all_ops()) {
     if (info.category != Category::composite) continue;
-    std::string gamma = info.min_operands == 2 ? ", g" : "";
     for (const char* dtype : {"f32", "f64", "bf16", "f16"}) {
-      Graph g = decompose(parse(fmt::format("x: {}[B, 4], g: {}[4]", dtype, dtype),
-                                fmt::format("y = {}(x{})\n return y", info.name, gamma)));
+      Graph g =
+          decompose(parse(fmt::format("x: {0}[B, 4], g: {0}[4], z: {0}[B, 4, 6], i: i64[4]", dtype),
+                          fmt::format("y = {}({})\n return y", info.name, call_of(info))));
       for (const Node& node : g.nodes) {
         EXPECT_NE(op_info(node.op).category, Category::composite) << info.name;
         bool is_inner = node.op == Op::add || node.op == Op::mul || node.op == Op::div;
-        EXPECT_TRUE(!is_inner || node.type.dtype == DType::f32 || node.type.dtype == DType::f64);
+        EXPECT_TRUE(!is_inner || !is_float(node.type.dtype) || node.type.dtype == DType::f32 ||
+                    node.type.dtype == DType::f64);
       }
       EXPECT_EQ(g[g.outputs[0]].name, "y");
-      EXPECT_EQ(dtype_name(g[g.outputs[0]].type.dtype), dtype);
+      const bool position = info.rule == DTypeRule::index, made = info.op == Op::random;
+      EXPECT_EQ(dtype_name(g[g.outputs[0]].type.dtype), position ? "i64" : made ? "f32" : dtype);
     }
   }
 }

@@ -312,7 +312,7 @@ TEST(OnnxImport, ListsAllThatIsUnsupportedAtOnce) {
       .node("ConvTranspose", {"x", "x"}, {"a"}, {}, "up1")
       .node("ConvTranspose", {"a", "a"}, {"b"}, {}, "up2")
       .node("NonZero", {"x"}, {"c"}, {}, "nz")
-      .node("Cast", {"x"}, {"d"}, {Attr("to", 3)}, "to_int8")
+      .node("Cast", {"x"}, {"d"}, {Attr("to", 8)}, "to_string")
       .node("Relu", {"x"}, {"e"}, {Attr("surprise", 1)}, "odd_relu")
       .output("b")
       .output("c")
@@ -322,7 +322,7 @@ TEST(OnnxImport, ListsAllThatIsUnsupportedAtOnce) {
   Error error = error_of(model);
   EXPECT_EQ(error.kind(), ErrorKind::unsupported);
   for (const char* part :
-       {"ConvTranspose (2: up1, up2)", "my.domain.NonZero (1: nz)", "Cast: to INT8 (1: to_int8)",
+       {"ConvTranspose (2: up1, up2)", "my.domain.NonZero (1: nz)", "Cast: to STRING (1: to_string)",
         "Relu: attribute surprise (1: odd_relu)"}) {
     expect_contains(error.message(), part);
   }

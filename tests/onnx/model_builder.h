@@ -22,6 +22,20 @@ inline int onnx_type(DType dtype) {
       return onnx::TensorProto::INT64;
     case DType::u8:
       return onnx::TensorProto::UINT8;
+    case DType::i8:
+      return onnx::TensorProto::INT8;
+    case DType::i16:
+      return onnx::TensorProto::INT16;
+    case DType::u16:
+      return onnx::TensorProto::UINT16;
+    case DType::u32:
+      return onnx::TensorProto::UINT32;
+    case DType::u64:
+      return onnx::TensorProto::UINT64;
+    case DType::f8e4m3:
+      return 17;  // FLOAT8E4M3FN, which older headers do not name
+    case DType::f8e5m2:
+      return 19;
     case DType::f16:
       return onnx::TensorProto::FLOAT16;
     case DType::bf16:

@@ -70,7 +70,7 @@ TEST(Infer, DTypes) {
             "exp: i32[4]: does not take i32, only f16 bf16 f32 f64; cast first, as in "
             "cast(x, dtype=f32)");
   EXPECT_EQ(infer(Op::sum, {"bool[4]"}),
-            "sum: bool[4]: does not take bool, only i32 i64 u8 f16 bf16 f32 f64; cast first, as in "
+            "sum: bool[4]: does not take bool, only i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64; cast first, as in "
             "cast(x, dtype=f32)");
   EXPECT_EQ(infer(Op::select, {"f32[4]", "f32[4]", "f32[4]"}),
             "select: f32[4], f32[4], f32[4]: the mask must be bool; compare first, as in "
@@ -204,7 +204,7 @@ TEST(Infer, ConcatPadGather) {
       "gather: f32[9, 4], f32[2]: the ids must be integers; cast first: cast(ids, dtype=i64)");
   EXPECT_EQ(infer(Op::iota, {}, {{"shape", sizes("B, 4")}, {"dtype", DType::i32}}), "i32[B, 4]");
   EXPECT_EQ(infer(Op::iota, {}, {{"shape", sizes("4")}, {"dtype", DType::boolean}}),
-            "iota: makes no bool, only i32 i64 u8 f16 bf16 f32 f64");
+            "iota: makes no bool, only i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64");
 }
 
 TEST(Infer, Matmul) {

@@ -68,6 +68,10 @@ TEST(OpTable, EveryDTypeThatARowTakesHasItsFormula) {
       const bool wanted = accepts(info.operands, dtype);
       bool found = false;
       std::string_view text = info.float_formula;
+      // f8 is compared in f32, which other ops of floats have a formula for too.
+      if (is_float(dtype) && byte_size(dtype) == 1 && !wanted) continue;
+      // The formulas of integers are there for all; a row may be of one of them.
+      if (is_integer(dtype) && info.operands == DTypeSet::u64 && !wanted) continue;
       switch (compute_dtype(dtype)) {
         case DType::f32:
           found = has_function<float>(info.op, to_bool);
@@ -81,6 +85,10 @@ TEST(OpTable, EveryDTypeThatARowTakesHasItsFormula) {
           break;
         case DType::i64:
           found = has_function<int64_t>(info.op, to_bool);
+          text = info.integer_formula;
+          break;
+        case DType::u64:
+          found = has_function<uint64_t>(info.op, to_bool);
           text = info.integer_formula;
           break;
         default:

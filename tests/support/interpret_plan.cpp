@@ -52,8 +52,8 @@ struct IdRange {
 std::map<NodeId, IdRange> id_ranges(const Graph& graph, const Bindings& sizes) {
   std::map<NodeId, IdRange> ranges;
   for (const Node& node : graph.nodes) {
-    if (node.op != Op::gather) continue;
     const OpInfo& info = op_info(node.op);
+    if ((info.flags & OpFlag::ids) == 0) continue;
     NodeId ids = node.operands[1];
     while (graph[ids].op != Op::input && !graph[ids].operands.empty()) ids = graph[ids].operands[0];
     int64_t dim = integer_attr(info, node.attrs, "dim");
@@ -61,7 +61,9 @@ std::map<NodeId, IdRange> id_ranges(const Graph& graph, const Bindings& sizes) {
     if (dim < 0) dim += static_cast<int64_t>(table.size());
     IdRange& range = ranges[ids];
     range.rows = std::min(range.rows, table[static_cast<size_t>(dim)].evaluate(sizes));
-    if (text_attr(info, node.attrs, "out_of_range") == "error") range.zero_outside = false;
+    const bool gathers = info.category == Category::movement;
+    const bool zeros = gathers && text_attr(info, node.attrs, "out_of_range") == "zero";
+    if (!zeros) range.zero_outside = false;
   }
   return ranges;
 }

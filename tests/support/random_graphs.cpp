@@ -144,7 +144,7 @@ class Generator {
                                            3.0, 0.1,  -2.75, 100.0, -INFINITY};
     if (is_float(dtype)) return builder_.literal(dtype, random_.pick(reals));
     if (dtype == DType::boolean) return builder_.literal_i64(dtype, random_.below(2));
-    if (dtype == DType::u8) return builder_.literal_i64(dtype, random_.below(256));
+    if (is_unsigned(dtype)) return builder_.literal_i64(dtype, random_.below(256));
     return builder_.literal_i64(dtype, random_.below(70) - 4);
   }
 
@@ -183,12 +183,14 @@ class Generator {
         {8, &Generator::around},       {5, &Generator::diamond},  {4, &Generator::twice_reduced},
         {18, &Generator::movement},    {5, &Generator::concat},   {6, &Generator::gather},
         {8, &Generator::composite},    {3, &Generator::creation}, {2, &Generator::select},
-        {6, &Generator::any_row},
+        {6, &Generator::any_row},      {4, &Generator::argument}, {4, &Generator::scan},
+        {3, &Generator::scatter},      {4, &Generator::pool},     {1, &Generator::topk},
+        {1, &Generator::by_channel},
     };
     if ((options_.products || options_.whole_products) && random_.chance(15)) {
       return random_.chance(70) ? matmul() : conv();
     }
-    int64_t left = random_.below(115);
+    int64_t left = random_.below(132);
     for (const auto& [weight, function] : steps) {
       if ((left -= weight) < 0) return (this->*function)();
     }
@@ -196,11 +198,18 @@ class Generator {
 
   // ---- elementwise
 
+  // Composites with shapes or attributes of their own.
+  static bool has_own_step(const OpInfo& info) {
+    return info.category == Category::composite && !has_attr(info, "dim") &&
+           !has_attr(info, "dims");
+  }
+
   const OpInfo* row(Category category, DType dtype, int operands = 0) {
     std::vector<const OpInfo*> rows, cheap;
     for (const OpInfo& info : all_ops()) {
       if (info.category != category || !accepts(info.operands, dtype)) continue;
-      if (info.op == Op::cast || info.op == Op::select) continue;
+      if ((info.flags & OpFlag::ids) != 0) continue;
+      if (info.op == Op::cast || info.op == Op::select || has_own_step(info)) continue;
       if (operands > 0 && info.min_operands != operands) continue;
       rows.push_back(&info);
       if (info.instructions <= 5) cheap.push_back(&info);
@@ -226,6 +235,7 @@ class Generator {
   }
   NodeId binary(NodeId a, NodeId b) {
     const OpInfo* info = row(Category::elementwise, type(a).dtype, 2);
+    INGOT_CHECK(info != nullptr, "eq takes every dtype");
     return apply(*info, {a, b});
   }
 
@@ -269,6 +279,7 @@ class Generator {
 
   NodeId reduced(NodeId a, std::vector<Sym> dims, bool keepdims) {
     const OpInfo* info = row(Category::reduction, type(a).dtype);
+    if (info == nullptr) fail_input({}, "a dtype that is only stored");
     return add(info->op, {a}, {{"dims", std::move(dims)}, {"keepdims", keepdims}});
   }
 
@@ -310,6 +321,7 @@ class Generator {
     if (info == nullptr) return;
     Attrs attrs;
     std::vector<NodeId> operands{a};
+    if (has_attr(*info, "k")) return topk();
     if (has_attr(*info, "dim")) attrs["dim"] = static_cast<int64_t>(any_dim(a));
     if (has_attr(*info, "keepdims")) attrs["keepdims"] = random_.chance(60);
     if (has_attr(*info, "dims")) {
@@ -413,13 +425,18 @@ class Generator {
 
   void pad(NodeId a) {
     static const std::vector<double> values{0.0, 1.5, -3.0, 7.0, -INFINITY};
+    static const std::vector<std::string> modes{"constant", "constant", "edge", "reflect", "wrap"};
     std::vector<Sym> low(rank(a)), high(rank(a));
     for (size_t d = 0; d < rank(a); ++d) {
       if (!random_.chance(rank(a) == 1 ? 100 : 50)) continue;
       low[d] = Sym(random_.below(3));
       high[d] = Sym(random_.below(3));
     }
-    keep(add(Op::pad, {a}, {{"low", low}, {"high", high}, {"value", random_.pick(values)}}));
+    keep(add(Op::pad, {a},
+             {{"low", low},
+              {"high", high},
+              {"value", random_.pick(values)},
+              {"mode", random_.pick(modes)}}));
   }
 
   void concat() {
@@ -460,6 +477,101 @@ class Generator {
       if (fixed && random_.chance(50)) mode = "error";
     }
     keep(add(Op::gather, {table, ids}, {{"dim", dim}, {"out_of_range", mode}}));
+    if (!fixed || !random_.chance(40)) return;
+    Shape one_each = shape(table);
+    one_each[static_cast<size_t>(dim)] = Sym(1 + random_.below(6));
+    ids = input(random_.chance(50) ? DType::u8 : DType::i64, one_each, "ids");
+    keep(add(Op::gather_elements, {table, ids}, {{"dim", dim}}));
+  }
+
+  // ---- positions, order, windows
+
+  void argument() {
+    NodeId a = with_dims();
+    keep(add(random_.chance(50) ? Op::argmax : Op::argmin, {a},
+             {{"dims", some_dims(a)},
+              {"keepdims", random_.chance(50)},
+              {"select_last_index", random_.chance(40)}}));
+  }
+
+  void scan() {
+    NodeId a = with_dims();
+    NodeId sum = add(Op::cumsum, {a},
+                     {{"dim", static_cast<int64_t>(any_dim(a))},
+                      {"exclusive", random_.chance(40)},
+                      {"reverse", random_.chance(30)}});
+    keep(sum);
+    if (random_.chance(50)) keep(unary(sum));
+  }
+
+  void scatter() {
+    static const std::vector<std::string> modes{"set", "add", "mul", "min", "max"};
+    NodeId into = with_dims();
+    const size_t d = any_dim(into);
+    if (!shape(into)[d].constant()) return;
+    const Sym count(1 + random_.below(20));
+    Shape updates = shape(into);
+    updates[d] = count;
+    const bool elements = random_.chance(50);
+    NodeId ids = input(random_.chance(50) ? DType::i32 : DType::u16,
+                       elements ? updates : Shape{count}, "ids");
+    NodeId values = input(type(into).dtype, updates, "w");
+    keep(add(elements ? Op::scatter_elements : Op::scatter, {into, ids, values},
+             {{"dim", static_cast<int64_t>(d)}, {"mode", random_.pick(modes)}}));
+  }
+
+  void topk() {
+    NodeId a = with_dims();
+    Attrs attrs{{"k", 1 + random_.below(3)},
+                {"dim", static_cast<int64_t>(any_dim(a))},
+                {"largest", random_.chance(60)}};
+    if (!shape(a)[static_cast<size_t>(std::get<int64_t>(attrs["dim"]))].constant()) return;
+    keep(add(Op::topk, {a}, attrs));
+    keep(add(Op::topk_indices, {a}, attrs));
+  }
+
+  // [N, C, D] or [N, C, D, E], a value there is or a new input.
+  NodeId image() {
+    NodeId x = any();
+    bool fits = rank(x) >= 3 && rank(x) <= 4;
+    for (size_t d = 2; fits && d < rank(x); ++d) fits = shape(x)[d].constant().value_or(0) >= 4;
+    if (fits) return x;
+    Shape shape{random_.chance(50) ? Sym::var("B") : Sym(2), Sym(2 * (1 + random_.below(3))),
+                Sym(4 + random_.below(9))};
+    if (random_.chance(40)) shape.push_back(Sym(4 + random_.below(6)));
+    return input(dtype(), shape);
+  }
+
+  void pool() {
+    NodeId x = image();
+    std::vector<Sym> kernel, strides, dilations, low, high;
+    for (size_t d = 2; d < rank(x); ++d) {
+      int64_t taps = 1 + random_.below(3), dilation = taps == 3 ? 1 : 1 + random_.below(2);
+      kernel.push_back(Sym(taps));
+      strides.push_back(Sym(1 + random_.below(3)));
+      dilations.push_back(Sym(dilation));
+      low.push_back(Sym(random_.below(taps)));
+      high.push_back(Sym(random_.below(taps)));
+    }
+    low.insert(low.end(), high.begin(), high.end());
+    Attrs attrs{{"kernel", kernel},
+                {"strides", strides},
+                {"pads", low},
+                {"dilations", dilations},
+                {"ceil_mode", random_.chance(30)}};
+    if (random_.chance(50)) return keep(add(Op::max_pool, {x}, attrs));
+    attrs["count_include_pad"] = random_.chance(30);
+    keep(add(Op::avg_pool, {x}, attrs));
+  }
+
+  void by_channel() {
+    NodeId x = image();
+    auto parameter = [&] { return input(type(x).dtype, {shape(x)[1]}, "w"); };
+    if (random_.chance(50)) {
+      return keep(add(Op::batch_norm, {x, parameter(), parameter(), parameter(), parameter()}));
+    }
+    keep(add(Op::group_norm, {x, parameter(), parameter()},
+             {{"groups", int64_t{random_.chance(50) ? 1 : 2}}}));
   }
 
   // ---- any row of the table, with whatever attributes inference takes
@@ -492,7 +604,9 @@ class Generator {
   void any_row() {
     const OpInfo& info = random_.pick(all_ops());
     const bool product = info.category == Category::contraction;
-    if (info.op == Op::input || info.op == Op::constant || product) return;
+    // Ids out of range are errors; the steps of these ops choose theirs.
+    const bool picks = (info.flags & OpFlag::ids) != 0 && info.op != Op::gather;
+    if (info.op == Op::input || info.op == Op::constant || product || picks) return;
     for (int attempt = 0; attempt < 12; ++attempt) {
       const NodeId a = any();
       std::vector<NodeId> operands;
@@ -518,7 +632,15 @@ class Generator {
 
   void creation() {
     NodeId a = with_dims();
-    int64_t kind = random_.below(3);
+    int64_t kind = random_.below(4);
+    if (kind == 3) {
+      static const std::vector<DType> reals{DType::f32, DType::f64, DType::f16, DType::bf16};
+      return keep(add(Op::random, {},
+                      {{"shape", std::vector<Sym>(shape(a))},
+                       {"dtype", random_.pick(reals)},
+                       {"seed", random_.below(1000)},
+                       {"distribution", std::string(random_.chance(50) ? "normal" : "uniform")}}));
+    }
     if (kind == 0) {
       return keep(add(Op::iota, {},
                       {{"shape", std::vector<Sym>(shape(a))},

@@ -1,113 +1,13 @@
 // What composite ops mean. Each formula below is the definition: its steps are taken in this order,
 // each rounded to f32 (f64 for f64), and the result is rounded once to its own dtype.
 #include <algorithm>
+#include <cmath>
 
+#include "graph/passes/definition.h"
 #include "graph/passes/passes.h"
-#include "graph/passes/rebuild.h"
 
 namespace ingot {
 namespace {
-
-DType inner_dtype(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
-}
-
-// Writes the parts of one composite node; their names are the node's with a suffix.
-class Definition {
- public:
-  Definition(GraphBuilder& builder, const Node& node, const std::vector<NodeId>& operands)
-      : builder_(builder), node_(node), operands_(operands), info_(op_info(node.op)) {
-    dtype_ = inner_dtype(type(operands[0]).dtype);
-  }
-
-  // An operand in the inner dtype.
-  NodeId operand(size_t i, const std::string& suffix) {
-    if (type(operands_[i]).dtype == dtype_) return operands_[i];
-    return cast(operands_[i], dtype_, node_.name + "." + suffix);
-  }
-
-  NodeId add(const std::string& suffix, Op op, std::vector<NodeId> operands, Attrs attrs = {}) {
-    return builder_.add(op, std::move(operands), std::move(attrs), node_.name + "." + suffix,
-                        node_.location, node_.source);
-  }
-
-  // The last step: gets the node's name, or the rounding to its dtype does.
-  NodeId result(const std::string& suffix, Op op, std::vector<NodeId> operands, Attrs attrs = {}) {
-    bool is_last = node_.type.dtype == dtype_;
-    NodeId id = builder_.add(op, std::move(operands), std::move(attrs),
-                             is_last ? node_.name : node_.name + "." + suffix, node_.location,
-                             node_.source);
-    return is_last ? id : cast(id, node_.type.dtype, node_.name);
-  }
-
-  NodeId literal(double value) { return builder_.literal(dtype_, value, node_.location); }
-
-  const TensorType& type(NodeId id) const { return builder_[id].type; }
-  int rank() const { return static_cast<int>(type(operands_[0]).shape.size()); }
-  size_t operand_count() const { return operands_.size(); }
-
-  // The reduced dimensions: `dims`, or the one of softmax and log_softmax.
-  std::vector<int> dims() const {
-    for (const AttrInfo& attr : info_.attrs) {
-      if (attr.name != "dim") continue;
-      int64_t dim = integer_attr(info_, node_.attrs, "dim");
-      return {static_cast<int>(dim < 0 ? dim + rank() : dim)};
-    }
-    return dims_attr(info_, node_.attrs, "dims", rank());
-  }
-  bool keepdims() const { return flag_attr(info_, node_.attrs, "keepdims"); }
-  double epsilon() const { return real_attr(info_, node_.attrs, "epsilon"); }
-  const Shape& shape() const { return node_.type.shape; }
-  const Node& node() const { return node_; }
-
-  Attrs reduce(bool keepdims) const {
-    std::vector<Sym> sizes;
-    for (int dim : dims()) sizes.emplace_back(dim);
-    return {{"dims", std::move(sizes)}, {"keepdims", keepdims}};
-  }
-
-  // The number of reduced elements in the inner dtype.
-  NodeId count() {
-    Sym count = 1;
-    for (int dim : dims()) count = count * type(operands_[0]).shape[static_cast<size_t>(dim)];
-    if (auto value = count.constant()) {
-      return is_float(dtype_) ? literal(static_cast<double>(*value))
-                              : builder_.literal_i64(dtype_, *value, node_.location);
-    }
-    return add("count", Op::size, {}, {{"value", std::vector<Sym>{count}}, {"dtype", dtype_}});
-  }
-
-  // sum / n, kept dimensions, of a value of x's shape.
-  NodeId mean_of(const std::string& suffix, NodeId value) {
-    return add(suffix, Op::div, {add(suffix + "_sum", Op::sum, {value}, reduce(true)), count()});
-  }
-
-  // A per-feature parameter (gamma, beta): one size for each of `dims`, which need not be trailing.
-  NodeId parameter(size_t i, const std::string& suffix) {
-    NodeId id = operand(i, suffix);
-    std::vector<int> reduced = dims();
-    Shape aligned(static_cast<size_t>(rank()), Sym(1));
-    for (int dim : reduced) {
-      aligned[static_cast<size_t>(dim)] = type(operands_[0]).shape[static_cast<size_t>(dim)];
-    }
-    bool trailing =
-        !reduced.empty() && reduced.front() == rank() - static_cast<int>(reduced.size());
-    if (trailing || type(id).shape.size() != reduced.size()) return id;
-    return add(suffix + "_aligned", Op::reshape, {id}, {{"shape", aligned}});
-  }
-
- private:
-  NodeId cast(NodeId id, DType dtype, std::string name) {
-    return builder_.add(Op::cast, {id}, {{"dtype", dtype}}, std::move(name), node_.location,
-                        node_.source);
-  }
-
-  GraphBuilder& builder_;
-  const Node& node_;
-  const std::vector<NodeId>& operands_;
-  const OpInfo& info_;
-  DType dtype_;
-};
 
 // sum(x) / n
 NodeId mean(Definition& d) {
@@ -216,9 +116,75 @@ NodeId conv_with_bias(Definition& d) {
   return d.result("biased", Op::add, {product, bias});
 }
 
-using Define = NodeId (*)(Definition&);
+// A cast to f8 without saturation: what rounds beyond the largest value is NaN (f8e4m3) or an
+// infinity (f8e5m2). Half a step above the largest: of an even one it still rounds down.
+NodeId cast_unsaturated(Definition& d) {
+  const DType to = d.node().type.dtype;
+  const bool e4m3 = to == DType::f8e4m3;
+  NodeId x = d.operand(0, "wide");
+  if (!is_float(d.type(x).dtype)) x = d.add("real", Op::cast, {x}, {{"dtype", DType::f32}});
+  NodeId bound = d.literal_of(d.type(x).dtype, e4m3 ? 464 : 61440);
+  NodeId magnitude = d.add("magnitude", Op::abs, {x});
+  NodeId beyond = d.add("beyond", e4m3 ? Op::gt : Op::ge, {magnitude, bound});
+  NodeId cast = d.add("saturated", Op::cast, {x}, {{"dtype", to}});
+  const double out = e4m3 ? std::nan("") : INFINITY;
+  NodeId negative = d.add("negative", Op::lt, {x, d.literal_of(d.type(x).dtype, 0)});
+  NodeId special =
+      d.add("special", Op::select, {negative, d.literal_of(to, -out), d.literal_of(to, out)});
+  return d.named(Op::select, {beyond, special, cast});
+}
+
+// Parameters of one element a channel beside x[N, C, ...].
+NodeId per_channel(Definition& d, size_t i, const std::string& suffix) {
+  NodeId id = d.operand(i, suffix);
+  Shape aligned(static_cast<size_t>(d.rank()) - 1, Sym(1));
+  aligned[0] = d.shape()[1];
+  return d.add(suffix + "_aligned", Op::reshape, {id}, {{"shape", aligned}});
+}
+
+// (x − mean) / sqrt(var + epsilon) · gamma + beta
+// (Ioffe, Szegedy: Batch Normalization, 2015, algorithm 2.)
+NodeId batch_norm(Definition& d) {
+  NodeId x = d.operand(0, "wide");
+  NodeId centered = d.add("centered", Op::sub, {x, per_channel(d, 3, "mean")});
+  NodeId var = d.add("var_epsilon", Op::add, {per_channel(d, 4, "var"), d.literal(d.epsilon())});
+  NodeId unit = d.add("normalized", Op::div, {centered, d.add("deviation", Op::sqrt, {var})});
+  NodeId scaled = d.add("scaled", Op::mul, {unit, per_channel(d, 1, "gamma")});
+  return d.result("batch_norm", Op::add, {scaled, per_channel(d, 2, "beta")});
+}
+
+// layer_norm's steps over the members of each group (Wu, He: Group Normalization, 2018).
+NodeId group_norm(Definition& d) {
+  NodeId x = d.operand(0, "wide");
+  const Shape& shape = d.shape();
+  Sym groups = d.number("groups"), members = *exact_div(shape[1], groups);
+  Sym count = members;
+  for (size_t i = 2; i < shape.size(); ++i) count = count * shape[i];
+  Attrs over{{"dims", std::vector<Sym>{2}}, {"keepdims", true}};
+  NodeId parts =
+      d.add("groups", Op::reshape, {x}, {{"shape", std::vector<Sym>{shape[0], groups, count}}});
+  NodeId number = d.size_value(count, d.inner(), "count");
+  auto mean = [&](const std::string& suffix, NodeId value) {
+    return d.add(suffix, Op::div, {d.add(suffix + "_sum", Op::sum, {value}, over), number});
+  };
+  NodeId centered = d.add("centered", Op::sub, {parts, mean("mean", parts)});
+  NodeId var = mean("var", d.add("square", Op::mul, {centered, centered}));
+  NodeId inverse =
+      d.add("rsqrt", Op::rsqrt, {d.add("var_epsilon", Op::add, {var, d.literal(d.epsilon())})});
+  NodeId unit = d.add("normalized", Op::mul, {centered, inverse});
+  unit = d.add("normalized_channels", Op::reshape, {unit}, {{"shape", shape}});
+  NodeId scaled = d.add("scaled", Op::mul, {unit, per_channel(d, 1, "gamma")});
+  return d.result("group_norm", Op::add, {scaled, per_channel(d, 2, "beta")});
+}
+
+NodeId scatter_add(Definition& d) {
+  return d.named(Op::scatter, {d.raw_operand(0), d.raw_operand(1), d.raw_operand(2)},
+                 {{"dim", d.number("dim")}, {"mode", std::string("add")}});
+}
 
 Define definition_of(Op op) {
+  if (Define define = selection_definition(op)) return define;
+  if (Define define = window_definition(op)) return define;
   switch (op) {
     case Op::mean:
       return mean;
@@ -240,6 +206,14 @@ Define definition_of(Op op) {
       return layer_norm;
     case Op::rms_norm:
       return rms_norm;
+    case Op::batch_norm:
+      return batch_norm;
+    case Op::group_norm:
+      return group_norm;
+    case Op::scatter_add:
+      return scatter_add;
+    case Op::cast:
+      return cast_unsaturated;
     case Op::conv:
       return conv_with_bias;
     default:
@@ -252,7 +226,8 @@ Define definition_of(Op op) {
 Graph decompose(const Graph& graph) {
   auto is_composite = [](const Node& node) {
     return op_info(node.op).category == Category::composite ||
-           (node.op == Op::conv && node.operands.size() > 2);
+           (node.op == Op::conv && node.operands.size() > 2) ||
+           (node.op == Op::cast && !flag_attr(op_info(node.op), node.attrs, "saturate"));
   };
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_composite)) {
     return without_dead_nodes(graph);

@@ -51,7 +51,8 @@ bool is_counting(const GraphBuilder& builder, NodeId id, int64_t n) {
   if (node.op == Op::iota) {
     int64_t dim = integer_attr(op_info(Op::iota), node.attrs, "dim");
     auto rank = static_cast<int64_t>(node.type.shape.size());
-    bool wraps = node.type.dtype == DType::u8 && n > 256;
+    bool wraps = is_integer(node.type.dtype) && byte_size(node.type.dtype) < 8 &&
+                 n - 1 > integer_limits(node.type.dtype).highest;
     return (dim < 0 ? dim + rank : dim) == rank - 1 && !wraps;
   }
   if (node.op != Op::constant) return false;

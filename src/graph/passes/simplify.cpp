@@ -76,14 +76,42 @@ NodeId same_dtype_cast(Subject& s) {
   return s.operand(0).type.dtype == s.node.type.dtype ? s.node.operands[0] : no_match;
 }
 
+// Bits of a float's significand: whole numbers of as many are exact.
+int64_t precision(DType dtype) {
+  switch (dtype) {
+    case DType::f8e5m2:
+      return 3;
+    case DType::f8e4m3:
+      return 4;
+    case DType::bf16:
+      return 8;
+    case DType::f16:
+      return 11;
+    case DType::f32:
+      return 24;
+    default:
+      return 53;
+  }
+}
+
 bool holds_every_value(DType wide, DType narrow) {
   switch (narrow) {
     case DType::boolean:
       return true;
+    case DType::i8:
     case DType::u8:
-      return wide != DType::boolean;  // f16 and bf16 have 8 bits and more
+    case DType::i16:
+    case DType::u16:
     case DType::i32:
-      return wide == DType::i64 || wide == DType::f64;
+    case DType::u32:
+    case DType::i64:
+    case DType::u64:
+      if (is_float(wide)) return 8 * byte_size(narrow) - !is_unsigned(narrow) <= precision(wide);
+      if (!is_integer(wide)) return false;
+      return is_unsigned(wide) ? is_unsigned(narrow) && byte_size(wide) >= byte_size(narrow)
+                               : byte_size(wide) > byte_size(narrow) - !is_unsigned(narrow);
+    case DType::f8e4m3:  // not f8e5m2: back from infinity a cast saturates
+      return is_float(wide) && byte_size(wide) > 1;
     case DType::f16:
     case DType::bf16:
       return wide == DType::f32 || wide == DType::f64;

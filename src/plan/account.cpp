@@ -207,6 +207,7 @@ class Account {
       d.producer = of_buffer ? first.reads[0] : is_sibling || one ? first.result : edge.via;
       d.consumer = unit(edge.consumer).result;
       if (!is_sibling && !one && d.fused) stored_too(edge);
+      if (d.reason == Reason::library_operand && d.kind == "prologue") both_choices(&d, edge);
       result.push_back(std::move(d));
     }
     return result;
@@ -281,6 +282,13 @@ class Account {
     Sym store = bytes_of(graph_, edge.value);
     d->bytes_if_materialized = store + reads;
     d->bytes_if_recomputed = once * Sym(others + (output ? 1 : 0)) + (output ? store : Sym(0));
+    if (d->reason != Reason::library_operand) return;
+    // The library reads memory: the value is stored and read for it in both cases.
+    const std::map<NodeId, Sym>& read = separate_.read[static_cast<size_t>(edge.consumer)];
+    auto own = read.find(edge.value);
+    Sym product = own == read.end() ? Sym(0) : own->second;
+    d->bytes_if_materialized = store + reads + product;
+    d->bytes_if_recomputed = store + product + once * Sym(others);
   }
 
   // A view after an op costs nothing, and that is a decision too.

@@ -5,8 +5,8 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/float_environment.h"
 #include "base/text.h"
-#include "run/float_environment.h"
 #include "run/kernel_set.h"
 #include "run/memory_block.h"
 #include "run/product.h"

@@ -243,6 +243,26 @@ TEST(Plan, ValueForAProductGetsTheBytesOfBothChoices) {
   EXPECT_EQ(one.edge("t", "m").bytes_if_materialized->text(), "512*B");
 }
 
+TEST(Plan, ProductsThatPickRowsAreDecisions) {
+  const char* text = R"(graph g(ids: i32[B, 1], t: f32[3, 2]) {
+      c = iota(shape=[3], dim=0, dtype=i32) h = eq(ids, c) o = cast(h, dtype=f32)
+      w = constant(f32[3, 2], [1, 2, 3, 4, 5, 6]) y = matmul(o, w) z = matmul(o, t) return y, z })";
+  Planned p = planned(text);
+  int seen = 0;
+  for (const Decision& d : p.plan.decisions) {
+    if (d.kind != "rewrite") continue;
+    ++seen;
+    const bool picks = p.graph[d.consumer].name == "y";
+    EXPECT_EQ(d.fused, picks);
+    EXPECT_EQ(d.reason, picks ? Reason::one_hot_product : Reason::numerics);
+    EXPECT_NE(d.detail.find(picks ? "picks rows of 'w'" : "'t' is no finite constant"),
+              std::string::npos)
+        << d.detail;
+  }
+  EXPECT_EQ(seen, 2) << print(p.graph, p.plan);
+  expect_sums(p);
+}
+
 TEST(Plan, ResultThatIsUsedInsideIsMaterialized) {
   Planned p = planned(R"(graph g(x: f32[B, 64], r: f32[B, 64], w: f32[64]) {
       h = add(x, r) y = rms_norm(h, w) return y, h })");

@@ -280,7 +280,7 @@ inline Value hard_swish(Program& program, Value a, std::string name = {}) {
   return program.op("hard_swish", {a}, {}, std::move(name));
 }
 
-// a raised to min, then lowered to max; NaN stays NaN.
+// minimum(maximum(a, min), max); a NaN operand or bound gives NaN.
 inline Value clip(Program& program, Value a,
                   double min = -std::numeric_limits<double>::infinity(),
                   double max = std::numeric_limits<double>::infinity(), std::string name = {}) {

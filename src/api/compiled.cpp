@@ -6,6 +6,7 @@
 
 #include "api/environment.h"
 #include "api/state.h"
+#include "base/float_environment.h"
 #include "base/text.h"
 #include "report/resources.h"
 
@@ -40,6 +41,7 @@ Compiled& Compiled::operator=(Compiled&&) noexcept = default;
 Compiled::~Compiled() = default;
 
 Compiled Program::compile(const Options& options) const {
+  const DefaultFloatEnvironment defaults;
   Compiled compiled;
   compiled.state_ = std::make_unique<Compiled::State>(state_->finished(), options);
   return compiled;
@@ -47,10 +49,12 @@ Compiled Program::compile(const Options& options) const {
 
 void Compiled::run(const std::vector<TensorView>& inputs,
                    const std::vector<TensorView>& outputs) const {
+  const DefaultFloatEnvironment defaults;
   state_->executable().run(inputs, outputs);
 }
 
 std::vector<Tensor> Compiled::run(const std::vector<Tensor>& inputs) const {
+  const DefaultFloatEnvironment defaults;
   return run_allocating(state_->executable(), inputs);
 }
 
@@ -69,6 +73,7 @@ std::vector<std::vector<int64_t>> Compiled::output_shapes(const std::vector<Tens
 }
 
 std::string Compiled::explain_json(bool measure) const {
+  const DefaultFloatEnvironment defaults;
   const Bindings sizes = state_->report_sizes();
   // Only the resources of a GPU's kernels are estimated from the loops.
   const Pipeline& fused = state_->device.gpu ? state_->lowered() : *state_->main;
@@ -89,6 +94,7 @@ std::string Compiled::explain(bool measure) const {
 
 std::string Compiled::bench_json(const std::vector<Tensor>& inputs,
                                  const BenchOptions& options) const {
+  const DefaultFloatEnvironment defaults;
   const Executable& fused = state_->executable();
   const std::shared_ptr<const Pipeline> separate = state_->with_fusion(FusionMode::off);
   return ingot::bench_json(*separate->executable, fused, inputs,
@@ -106,6 +112,7 @@ std::string Compiled::bench_text(const std::string& json) {
 }
 
 CheckResult Compiled::check(const std::vector<Tensor>& inputs, const CheckOptions& options) const {
+  const DefaultFloatEnvironment defaults;
   const std::vector<std::string> idle = state_->edited_not_run(inputs);
   std::vector<CheckProgram> programs;
   std::vector<std::shared_ptr<const Pipeline>> alive;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "api/state.h"
+#include "base/float_environment.h"
+#include "base/tensor_copy.h"
 #include "base/text.h"
 #include "graph/evaluate.h"
 #include "onnx/import.h"
@@ -165,10 +167,11 @@ Value Program::input(std::string name, DType dtype, Dims shape) {
 
 Value Program::constant(Tensor value, std::string name) {
   require_data(value, "constant");
-  return {require_builder(state_->builder).constant(std::move(value), std::move(name))};
+  return {require_builder(state_->builder).constant(own_copy(value), std::move(name))};
 }
 
 Value Program::literal(DType dtype, double value) {
+  const DefaultFloatEnvironment defaults;
   Tensor held(dtype, {});
   held.set_f64(0, value);
   const bool is_held = is_float(dtype) || held.get_f64(0) == value;
@@ -208,6 +211,7 @@ void Program::output(Value value, std::string name) {
 }
 
 Program Program::load(const std::string& path) {
+  const DefaultFloatEnvironment defaults;
   Program program("");
   program.state_->builder.reset();
   if (ends_with(path, ".onnx")) {
@@ -222,6 +226,7 @@ Program Program::load(const std::string& path) {
 }
 
 Program Program::parse(std::string_view text, const std::string& file) {
+  const DefaultFloatEnvironment defaults;
   Program program("");
   program.state_->builder.reset();
   program.state_->graph = parse_graph(text, file);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "api/state.h"
+#include "base/float_environment.h"
 #include "base/text.h"
 #include "onnx/import.h"
 #include "report/report.h"
@@ -124,6 +125,7 @@ Sizes Program::sizes_of(const std::map<std::string, std::vector<int64_t>>& shape
 
 Tensor Program::sample(const std::string& input, const std::string& spec,
                        const Sizes& sizes) const {
+  const DefaultFloatEnvironment defaults;
   const Graph& graph = state_->current();
   const size_t position = input_position(graph, input);
   const SampleSpec parsed = parse_spec(input, spec);

@@ -3,7 +3,10 @@
 #include "graph/evaluate.h"
 
 #include <algorithm>
+#include <set>
 
+#include "base/float_environment.h"
+#include "base/tensor_copy.h"
 #include "graph/evaluate_node.h"
 #include "graph/passes/passes.h"
 
@@ -99,6 +102,7 @@ std::vector<size_t> last_uses(const Graph& graph) {
 
 std::vector<Tensor> evaluate(const Graph& source, const std::vector<Tensor>& inputs,
                              Precision precision) {
+  const DefaultFloatEnvironment defaults;
   std::vector<std::vector<int64_t>> shapes;
   for (const Tensor& input : inputs) shapes.push_back(input.shape());
   bind_sizes(source, shapes);  // errors in the user's own terms, before anything is rewritten
@@ -128,7 +132,12 @@ std::vector<Tensor> evaluate(const Graph& source, const std::vector<Tensor>& inp
     }
   }
   std::vector<Tensor> results;
-  for (NodeId id : graph.outputs) results.push_back(values[static_cast<size_t>(id)]);
+  std::set<NodeId> given;  // tensors share their data when copied: each result gets its own
+  for (NodeId id : graph.outputs) {
+    const Tensor& value = values[static_cast<size_t>(id)];
+    const bool made_here = op_info(graph[id].op).max_operands != 0 && given.insert(id).second;
+    results.push_back(made_here ? value : own_copy(value));
+  }
   return results;
 }
 

@@ -47,6 +47,13 @@ struct SourceOp {
   TensorType type;
 };
 
+// A pass that put another op in the place of one, or saw why it must not.
+struct Rewrite {
+  std::string name;  // of the node
+  bool done;
+  std::string detail;
+};
+
 struct Graph {
   std::string name;
   std::vector<Node> nodes;
@@ -54,6 +61,7 @@ struct Graph {
   std::vector<NodeId> outputs;  // may repeat a node or name an input
   std::vector<std::string> output_names;
   std::vector<SourceOp> sources;
+  std::vector<Rewrite> rewrites;
 
   const Node& operator[](NodeId id) const { return nodes[static_cast<size_t>(id)]; }
   Node& operator[](NodeId id) { return nodes[static_cast<size_t>(id)]; }

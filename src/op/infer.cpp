@@ -1,7 +1,9 @@
 // Result types: what every op asks of its operands, and the errors when it does not get it.
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
+#include "op/apply.h"
 #include "op/infer_structured.h"
 #include "op/op.h"
 
@@ -149,6 +151,22 @@ void check_dtypes(const Context& c) {
   }
 }
 
+// Numbers that an op on integers would have to round or wrap. Bounds (clip's) may lie beyond the
+// dtype's range; elements (pad's) may not.
+void check_whole_attrs(const Context& c) {
+  if (c.operands.empty() || is_float(c.operands[0].dtype)) return;
+  const DType dtype = c.operands[0].dtype;
+  for (const AttrInfo& attr : c.info.attrs) {
+    if (attr.type != AttrType::real) continue;
+    const double value = real_attr(c.info, c.attrs, attr.name);
+    const bool element = c.info.category == Category::movement;
+    const auto held = static_cast<double>(convert(dtype, DType::f64, {value, 0}).integer);
+    if (element ? value == held : value == std::trunc(value)) continue;
+    c.fail(fmt::format("{}={} is no {}", attr.name, value,
+                       element ? fmt::format("{} value", dtype_name(dtype)) : "whole number"));
+  }
+}
+
 DType result_dtype(const Context& c) {
   switch (c.info.rule) {
     case DTypeRule::same:
@@ -205,6 +223,7 @@ TensorType infer_type(Op op, std::span<const TensorType> operands, const Attrs& 
     check_count(c);
     check_attrs(c);
     check_dtypes(c);
+    check_whole_attrs(c);
     Shape shape = c.info.category == Category::elementwise ? elementwise_shape(c)
                                                            : infer::structured_shape(c);
     check_shape(c, shape);

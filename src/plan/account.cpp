@@ -197,6 +197,7 @@ class Account {
 
   std::vector<Decision> decisions() {
     std::vector<Decision> result;
+    rewrite_decisions(&result);
     view_decisions(&result);
     for (Edge& edge : edges_) {
       Decision& d = edge.decision;
@@ -207,6 +208,7 @@ class Account {
       d.producer = of_buffer ? first.reads[0] : is_sibling || one ? first.result : edge.via;
       d.consumer = unit(edge.consumer).result;
       if (!is_sibling && !one && d.fused) stored_too(edge);
+      if (d.reason == Reason::library_operand && d.kind == "prologue") both_choices(&d, edge);
       result.push_back(std::move(d));
     }
     return result;
@@ -281,6 +283,34 @@ class Account {
     Sym store = bytes_of(graph_, edge.value);
     d->bytes_if_materialized = store + reads;
     d->bytes_if_recomputed = once * Sym(others + (output ? 1 : 0)) + (output ? store : Sym(0));
+    if (d->reason != Reason::library_operand) return;
+    // The library reads memory: the value is stored and read for it in both cases.
+    const std::map<NodeId, Sym>& read = separate_.read[static_cast<size_t>(edge.consumer)];
+    auto own = read.find(edge.value);
+    Sym product = own == read.end() ? Sym(0) : own->second;
+    d->bytes_if_materialized = store + reads + product;
+    d->bytes_if_recomputed = store + product + once * Sym(others);
+  }
+
+  // What passes put in the place of an op, or left as it was.
+  void rewrite_decisions(std::vector<Decision>* result) const {
+    std::map<std::string_view, NodeId> node_of;
+    if (graph_.rewrites.empty()) return;
+    for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes.size()); ++id) {
+      node_of[graph_[id].name] = id;
+    }
+    for (const Rewrite& rewrite : graph_.rewrites) {
+      auto found = node_of.find(rewrite.name);
+      if (found == node_of.end()) continue;  // nothing needs it any more
+      Decision d;
+      d.fused = rewrite.done;
+      d.reason = rewrite.done ? Reason::one_hot_product : Reason::numerics;
+      d.detail = rewrite.detail;
+      d.kind = "rewrite";
+      d.producer = graph_[found->second].operands[rewrite.done ? 1 : 0];
+      d.consumer = found->second;
+      result->push_back(std::move(d));
+    }
   }
 
   // A view after an op costs nothing, and that is a decision too.

@@ -141,6 +141,18 @@ std::string described(const Graph& graph, NodeId id) {
   return fmt::format("'{}' {}", graph[id].name, shape_text(graph[id].type.shape));
 }
 
+// "'c' reduces dimension 0 (size B) of 't' [B, 64]"
+std::string reduction_text(const Graph& graph, NodeId reduction) {
+  const Node& node = graph[reduction];
+  const Shape& shape = graph[node.operands[0]].type.shape;
+  std::vector<std::string> sizes;
+  for (int d : dims_attr(op_info(node.op), node.attrs, "dims", static_cast<int>(shape.size()))) {
+    sizes.push_back(fmt::format("{} (size {})", d, shape[static_cast<size_t>(d)].text()));
+  }
+  return fmt::format("'{}' reduces dimension{} {} of {}", node.name, sizes.size() == 1 ? "" : "s",
+                     join(sizes, ", "), described(graph, node.operands[0]));
+}
+
 class DomainFinder {
  public:
   DomainFinder(const Graph& graph, const std::vector<NodeId>& nodes,
@@ -453,16 +465,21 @@ class DomainFinder {
     return false;
   }
 
+  // What the loops of the kernel come from.
+  std::string loops_text() const {
+    return reductions_.empty() || anchor_ == contraction_
+               ? fmt::format("the kernel runs over {}", described(graph_, anchor_))
+               : reduction_text(graph_, reductions_[0]);
+  }
+
   bool place_all() {
     spread();
     for (NodeId reduction : reductions_) {
       if (known_.count(reduction) > 0) continue;
       NodeId operand = graph_[reduction].operands[0];
       if (known_.count(operand) > 0 || !guess(operand) || known_.count(reduction) == 0) {
-        return refuse(
-            Reason::different_iteration_space,
-            fmt::format("{} reduces {}, which does not run over {}", described(graph_, reduction),
-                        described(graph_, operand), described(graph_, anchor_)));
+        return refuse(Reason::different_iteration_space,
+                      fmt::format("{}, but {}", reduction_text(graph_, reduction), loops_text()));
       }
     }
     if (contraction_ >= 0 && known_.count(contraction_) == 0) {
@@ -488,8 +505,7 @@ class DomainFinder {
       std::optional<Index> reduced = reduced_index(reduction);
       if (!reduced || !per_row(known_.at(reduction))) {
         return refuse(Reason::different_iteration_space,
-                      fmt::format("{} reduces other dimensions than {}",
-                                  described(graph_, reduction), described(graph_, reductions_[0])));
+                      fmt::format("{}, but {}", reduction_text(graph_, reduction), loops_text()));
       }
       if (reduced_runs(graph_, reduction).trailing != analysis_.domain.trailing_reduced) {
         return refuse(Reason::numerics,

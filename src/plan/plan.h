@@ -39,6 +39,7 @@ enum class Reason : uint8_t {
   recomputed,          // cheaper to compute again than to store and load
   view,                // movement that is only an index map: nothing to fuse
   composite,           // parts of one op
+  one_hot_product,     // a product that picks rows runs as a gather
   // no
   different_iteration_space,
   would_cycle,

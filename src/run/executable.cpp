@@ -5,9 +5,9 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/float_environment.h"
 #include "base/report_text.h"
 #include "base/text.h"
-#include "run/float_environment.h"
 #include "run/kernel_set.h"
 #include "run/memory_block.h"
 #include "run/product.h"

@@ -15,8 +15,8 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/float_environment.h"
 #include "jit/host_cpu.h"
-#include "run/float_environment.h"
 
 namespace ingot {
 namespace {

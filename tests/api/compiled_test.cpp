@@ -186,6 +186,13 @@ TEST(Explain, TextNamesGroupsReasonsAndBytes) {
   }
 }
 
+TEST(Explain, TextCountsOneAsOne) {
+  const std::string one = Program::parse("graph g(x: f32[N]) {\n  y = exp(x)\n  return y\n}\n")
+                              .compile(planned("cpu", {}))
+                              .explain();
+  EXPECT_NE(one.find("\n  1 op, 1 kernel separate -> 1 fused\n"), std::string::npos) << one;
+}
+
 TEST(Compiled, RunsWithTheEvaluatorsBits) {
   const Program program = Program::parse(bias_gelu_text);
   const Compiled compiled = program.compile();

@@ -4,8 +4,9 @@
 //   y: 2 nan -0            an output's elements, exact to the bit; also 0x1.8p-127
 //   z ~1e-6: 0.5 1         with a relative bound
 //   B: 1 2 9               sizes to try for B; else 1, 3, 9, 33
-// The evaluator, the graph with constants for inputs, and compiled kernels in all fusion modes give
-// these values.
+//   numerics: exact        the values are of `exact` alone
+// The evaluator, the graph with constants for inputs, and compiled kernels in all numerics and
+// fusion modes give these values.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,10 +34,13 @@ struct Case {
   std::string name, text;
   std::map<std::string, Line> lines;
   std::vector<int64_t> sizes = {1, 3, 9, 33};
+  bool only_exact = false;
 };
 
 Case read_case(const std::filesystem::path& path) {
-  Case result{path.stem().string(), read_file(path.string()), {}};
+  Case result;
+  result.name = path.stem().string();
+  result.text = read_file(path.string());
   auto expected = path;
   std::istringstream lines(read_file(expected.replace_extension(".expected").string()));
   for (std::string line; std::getline(lines, line);) {
@@ -55,6 +59,7 @@ Case read_case(const std::filesystem::path& path) {
       result.sizes.push_back(std::stoll(value));
     }
   }
+  result.only_exact = result.lines.contains("numerics");
   return result;
 }
 
@@ -145,29 +150,48 @@ TEST(Cases, EvaluatorAndFoldingGiveTheExpectedValues) {
   }
 }
 
-TEST(Cases, CompiledKernelsGiveTheExpectedValuesInEveryFusionMode) {
-  constexpr FusionMode modes[] = {FusionMode::off, FusionMode::automatic, FusionMode::all};
+struct Way {
+  Numerics numerics;
+  FusionMode fusion;
+};
+
+std::vector<Way> ways_of(const Case& each) {
+  std::vector<Way> ways;
+  for (Numerics numerics : {Numerics::exact, Numerics::wide, Numerics::fast}) {
+    if (each.only_exact && numerics != Numerics::exact) continue;
+    for (FusionMode fusion : {FusionMode::off, FusionMode::automatic, FusionMode::all}) {
+      ways.push_back({numerics, fusion});
+    }
+  }
+  return ways;
+}
+
+TEST(Cases, CompiledKernelsGiveTheExpectedValuesInEveryMode) {
   const std::vector<Case> cases = all_cases();
   EXPECT_GE(cases.size(), 40u);
   std::vector<PlannedProgram> planned;
+  std::vector<const Case*> case_of;
   for (const Case& each : cases) {
     const Graph graph = run_graph_passes(parse_graph(each.text, each.name));
-    for (FusionMode mode : modes) {
+    for (const Way& way : ways_of(each)) {
       PlanOptions options;
-      options.fusion = mode;
+      options.numerics = way.numerics;
+      options.fusion = way.fusion;
       planned.push_back({graph, make_plan(graph, device_model("cpu"), options)});
+      case_of.push_back(&each);
     }
   }
   const std::vector<CompiledProgram> compiled = compile_programs(planned, "");
   for (size_t i = 0; i < compiled.size(); ++i) {
-    const Case& each = cases[i / std::size(modes)];
-    const Graph& graph = compiled[i].graph;
+    const Case& each = *case_of[i];
+    const Plan& plan = compiled[i].plan;
     for (int threads : {1, 2}) {
       const Executable executable = compiled[i].executable(threads);
       for (int64_t size : each.sizes) {
         expect_values(
-            each, graph, run(executable, inputs_of(each, graph, size)),
-            fmt::format("fusion mode {}, B={}, {} threads", i % std::size(modes), size, threads));
+            each, compiled[i].graph, run(executable, inputs_of(each, compiled[i].graph, size)),
+            fmt::format("numerics {}, fusion {}, B={}, {} threads", static_cast<int>(plan.numerics),
+                        static_cast<int>(plan.fusion), size, threads));
       }
     }
   }

@@ -200,6 +200,28 @@ TEST_F(Cli, InputOfAnotherDtypeIsTwo) {
   expect_error("run bias_gelu.ingot --input x=x.npy", 2, "expected bf16, x.npy has i64");
 }
 
+TEST_F(Cli, FreshProcessesMakeTheSamePlanAndBits) {
+  std::string text = "graph many(x: f32[B, 96], y: f64[B, 96]) {\n  a0 = add(x, 1)\n";
+  for (int i = 1; i < 60; ++i) {
+    const std::string last = std::to_string(i - 1), next = std::to_string(i);
+    text += "  m" + next + " = " + (i % 3 == 0 ? "max" : "sum") + "(a" + last + ", dims=[" +
+            (i % 2 == 0 ? "0" : "1") + "], keepdims=true)\n";
+    text += "  d" + next + " = sub(a" + last + ", m" + next + ")\n  a" + next + " = sin(d" + next +
+            ")\n";
+  }
+  write("many.ingot", text + "  z = mul(y, 0.3)\n  s = sum(z, dims=[1])\n  return a59, s\n}\n");
+  const std::string plan = run("plan many.ingot --dim B=33").out;
+  EXPECT_GT(plan.size(), 1000u);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run("plan many.ingot --dim B=33").out, plan);
+  for (const std::string folder : {"one", "two"}) {
+    ASSERT_EQ(run("run many.ingot --dim B=33 --out " + folder + " --cache cache_" + folder).code,
+              0);
+  }
+  for (const char* output : {"a59.npy", "s.npy"}) {
+    EXPECT_EQ(read(path("one") / output), read(path("two") / output)) << output;
+  }
+}
+
 TEST_F(Cli, UnwritableOutputLeavesNothing) {
   write("file", "no folder");
   const Result result = run("run bias_gelu.ingot --dim B=3 --out file/results");

@@ -132,6 +132,20 @@ TEST_F(Jit, RebuildsADamagedEntryWithAWarning) {
   }
 }
 
+// The key holds source, flags, compiler and the processor's features: an object that is whole but
+// was made for another key is not loaded.
+TEST_F(Jit, AnObjectOfAnotherKeyIsRebuilt) {
+  const auto both = [&] {
+    const std::vector<Library> made = compile({unit(1), unit(2)}, options_);
+    return stored(made[0]) == 1 && stored(made[1]) == 2;
+  };
+  ASSERT_EQ(in_child(both), 0);
+  const std::vector<fs::path> objects = files(".so");
+  ASSERT_EQ(objects.size(), 2U);
+  fs::copy_file(objects[0], objects[1], fs::copy_options::overwrite_existing);
+  EXPECT_EQ(in_child(both), 0);
+}
+
 TEST_F(Jit, ManyProcessesShareOneDirectory) {
   std::vector<pid_t> children;
   for (int i = 0; i < 6; ++i) {

@@ -1,6 +1,8 @@
 // Result types and the full text of errors.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/text.h"
 #include "op/op.h"
 
@@ -88,6 +90,19 @@ TEST(Infer, OperandsAndAttributes) {
             "elu: f32[4]: has no attribute 'beta'; it has alpha");
   EXPECT_EQ(infer(Op::elu, {"f32[4]"}, {{"alpha", std::string("one")}}),
             "elu: f32[4]: attribute 'alpha' must be a number");
+  EXPECT_EQ(infer(Op::clip, {"i32[4]"}, {{"min", 0.5}}),
+            "clip: i32[4]: min=0.5 is no whole number");
+  EXPECT_EQ(infer(Op::clip, {"u8[4]"}, {{"max", std::nan("")}}),
+            "clip: u8[4]: max=nan is no whole number");
+  EXPECT_EQ(infer(Op::clip, {"u8[4]"}, {{"max", 300.0}}), "u8[4]");
+  const auto pad = [](const char* type, double value) {
+    return infer(Op::pad, {type}, {{"low", Shape{1}}, {"high", Shape{0}}, {"value", value}});
+  };
+  EXPECT_EQ(pad("u8[4]", 300), "pad: u8[4]: value=300 is no u8 value");
+  EXPECT_EQ(pad("i32[4]", 0.5), "pad: i32[4]: value=0.5 is no i32 value");
+  EXPECT_EQ(pad("i64[4]", std::nan("")), "pad: i64[4]: value=nan is no i64 value");
+  EXPECT_EQ(pad("bool[4]", 2), "pad: bool[4]: value=2 is no bool value");
+  EXPECT_EQ(pad("bool[4]", 1), "bool[5]");
 }
 
 TEST(Infer, Reductions) {

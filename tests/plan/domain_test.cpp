@@ -129,6 +129,18 @@ const Refused refused[] = {
         a = matmul(x, x) t = transpose(a, perm=[1, 0]) b = add(a, t) return b })"},
 };
 
+TEST(Domain, ARefusedReductionNamesDimensionsAndSizes) {
+  EXPECT_EQ(found("graph g(x: f32[B, 6, 7]) { s = sum(x, dims=[2]) c = sum(x, dims=[0, 2]) "
+                  "return s, c }")
+                .decision.detail,
+            "'c' reduces dimensions 0 (size B), 2 (size 7) of 'x' [B, 6, 7], but 's' reduces "
+            "dimension 2 (size 7) of 'x' [B, 6, 7]");
+  EXPECT_EQ(found("graph g(x: f32[8, 4]) { m = matmul(x, x, transpose_b=true) c = sum(m, dims=[0]) "
+                  "return c }")
+                .decision.detail,
+            "'c' reduces dimension 0 (size 8) of 'm' [8, 8], but the kernel runs over 'm' [8, 8]");
+}
+
 class RefusedDomain : public ::testing::TestWithParam<Refused> {};
 
 TEST_P(RefusedDomain, SaysWhy) {

@@ -1,7 +1,9 @@
 // Programs as text → what fuses, why, and the bytes.
 #include "plan/plan.h"
 
+#include <algorithm>
 #include <chrono>
+#include <ctime>
 
 #include <gtest/gtest.h>
 
@@ -175,6 +177,10 @@ TEST(Plan, ReductionsOverDifferentDimensionsStayApart) {
                       FusionMode::all);
   EXPECT_EQ(p.plan.groups.size(), 2u) << print(p.graph, p.plan);
   EXPECT_EQ(p.edge("d", "c").reason, Reason::different_iteration_space);
+  EXPECT_EQ(
+      p.edge("d", "c").detail,
+      "'c' reduces dimension 0 (size B) of 'd' [B, 64], but 's' reduces dimension 1 (size 64) "
+      "of 'x' [B, 64]");
   expect_sums(p);
 }
 
@@ -221,6 +227,39 @@ TEST(Plan, SharedValueGetsTheBytesOfBothChoices) {
   EXPECT_EQ(again.bytes_if_recomputed->text(), "256*B");
   ASSERT_EQ(p.plan.groups.size(), 2u);
   EXPECT_EQ(p.plan.groups[0].recomputed.size() + p.plan.groups[1].recomputed.size(), 1u);
+  expect_sums(p);
+}
+
+TEST(Plan, ValueForAProductGetsTheBytesOfBothChoices) {
+  Planned p = planned(R"(graph g(x: f32[B, 64], w: f32[64, 64]) {
+      t = exp(x) m = matmul(t, w) y = neg(t) return m, y })");
+  const Decision& product = p.edge("t", "m");
+  EXPECT_EQ(product.reason, Reason::library_operand);
+  EXPECT_EQ(product.bytes_if_materialized->text(), "768*B");  // stored, read twice
+  EXPECT_EQ(product.bytes_if_recomputed->text(), "768*B");    // stored, read once, x once more
+  expect_sums(p);
+  Planned one = planned(R"(graph g(x: f32[B, 64], w: f32[64, 64]) {
+      t = exp(x) m = matmul(t, w) return m })");
+  EXPECT_EQ(one.edge("t", "m").bytes_if_materialized->text(), "512*B");
+}
+
+TEST(Plan, ProductsThatPickRowsAreDecisions) {
+  const char* text = R"(graph g(ids: i32[B, 1], t: f32[3, 2]) {
+      c = iota(shape=[3], dim=0, dtype=i32) h = eq(ids, c) o = cast(h, dtype=f32)
+      w = constant(f32[3, 2], [1, 2, 3, 4, 5, 6]) y = matmul(o, w) z = matmul(o, t) return y, z })";
+  Planned p = planned(text);
+  int seen = 0;
+  for (const Decision& d : p.plan.decisions) {
+    if (d.kind != "rewrite") continue;
+    ++seen;
+    const bool picks = p.graph[d.consumer].name == "y";
+    EXPECT_EQ(d.fused, picks);
+    EXPECT_EQ(d.reason, picks ? Reason::one_hot_product : Reason::numerics);
+    EXPECT_NE(d.detail.find(picks ? "picks rows of 'w'" : "'t' is no finite constant"),
+              std::string::npos)
+        << d.detail;
+  }
+  EXPECT_EQ(seen, 2) << print(p.graph, p.plan);
   expect_sums(p);
 }
 
@@ -373,6 +412,33 @@ TEST(Plan, WhatIsLeftOfAGroupStillHasADomain) {
 TEST(Plan, SoftmaxKeepsItsExponentialsBetweenPasses) {
   Planned p = planned("graph g(x: f32[B, 64]) { y = softmax(x, dim=-1) return y }");
   EXPECT_EQ(p.plan.groups[0].schedules.back().staged, std::vector<NodeId>{p.node("y.exp")});
+}
+
+TEST(Plan, SeveralReductionsOfOneInputReadItOnce) {
+  Planned p = planned(R"(graph g(x: f32[N]) {
+      a = abs(x) h = max(a) m = mean(a) q = mul(x, x) v = mean(q) y = add(h, v) return m, y })",
+                      FusionMode::automatic, "cpu", {{"N", 1 << 26}});
+  EXPECT_LE(p.fused({{"N", 1 << 26}}), (int64_t{1} << 28) + 4096) << print(p.graph, p.plan);
+  expect_sums(p);
+}
+
+TEST(Plan, ManyIndependentPairsPlanInLinearTime) {
+  const auto seconds = [](int pairs) {
+    std::string text = "graph g(";
+    for (int i = 0; i < pairs; ++i) text += fmt::format("{}x{}: f32[8]", i == 0 ? "" : ", ", i);
+    text += ") {";
+    for (int i = 0; i < pairs; ++i) {
+      text += fmt::format(" m{0} = mul(x{0}, 2) a{0} = add(m{0}, 1) y{0} = relu(a{0})", i);
+    }
+    text += " return ";
+    for (int i = 0; i < pairs; ++i) text += fmt::format("{}y{}", i == 0 ? "" : ", ", i);
+    const Graph graph = run_graph_passes(parse_graph(text + " }", "pairs"));
+    const std::clock_t start = std::clock();  // this process's time, however busy the machine is
+    make_plan(graph, device_model("cpu"), {});
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  };
+  seconds(100);  // warm
+  EXPECT_LT(seconds(5000), 10 * std::max(seconds(1000), 0.01));
 }
 
 TEST(Plan, IsDeterministic) {

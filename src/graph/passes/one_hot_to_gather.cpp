@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "graph/passes/passes.h"
 #include "graph/passes/rebuild.h"
 
@@ -121,17 +122,33 @@ NodeId shaped_ids(GraphBuilder& builder, const Node& node, const Match& match, S
                      node.location, node.source);
 }
 
+void record(GraphBuilder& builder, const std::string& name, const std::vector<NodeId>& operands,
+            bool done) {
+  const std::string product =
+      fmt::format("'{}' has one 1 in a row at most", builder[operands[0]].name);
+  const std::string& table = builder[operands[1]].name;
+  builder.graph().rewrites.push_back(
+      {name, done,
+       done ? fmt::format("{}: the product picks rows of '{}', as a gather does with equal bits",
+                          product, table)
+            : fmt::format("{}, but '{}' is no finite constant: 0 times an infinity is NaN, so the "
+                          "product stays",
+                          product, table)});
+}
+
 NodeId rewrite(GraphBuilder& builder, const Node& node, const std::vector<NodeId>& operands) {
   const OpInfo& info = op_info(Op::matmul);
   const Node table = builder[operands[1]];  // a copy: the builder grows
   const Shape lhs_shape = builder[operands[0]].type.shape;
   bool is_plain = !flag_attr(info, node.attrs, "transpose_a") &&
-                  !flag_attr(info, node.attrs, "transpose_b") && table.op == Op::constant &&
-                  table.type.shape.size() == 2 && lhs_shape.size() >= 2;
-  if (!is_plain) return -1;
-  std::optional<Match> match = match_one_hot(builder, operands[0], table.data->shape()[0]);
+                  !flag_attr(info, node.attrs, "transpose_b") && table.type.shape.size() == 2 &&
+                  lhs_shape.size() >= 2;
+  std::optional<int64_t> rows_of_table = is_plain ? table.type.shape[0].constant() : std::nullopt;
+  if (!rows_of_table) return -1;
+  std::optional<Match> match = match_one_hot(builder, operands[0], *rows_of_table);
   if (!match) return -1;
-  std::shared_ptr<const Tensor> data = picked_table(table);
+  std::shared_ptr<const Tensor> data = table.op == Op::constant ? picked_table(table) : nullptr;
+  record(builder, node.name, operands, data != nullptr);
   if (!data) return -1;
   NodeId rows = operands[1];
   if (data != table.data) {

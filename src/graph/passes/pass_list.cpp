@@ -10,7 +10,7 @@ bool same_node(const Node& a, const Node& b) {
 
 bool same(const Graph& a, const Graph& b) {
   if (a.nodes.size() != b.nodes.size() || a.outputs != b.outputs) return false;
-  if (a.sources.size() != b.sources.size()) return false;
+  if (a.sources.size() != b.sources.size() || a.rewrites.size() != b.rewrites.size()) return false;
   for (size_t i = 0; i < a.nodes.size(); ++i) {
     if (!same_node(a.nodes[i], b.nodes[i])) return false;
   }

@@ -11,7 +11,7 @@ namespace ingot {
 using Visit =
     std::function<NodeId(GraphBuilder& builder, const Node& node, std::vector<NodeId> operands)>;
 
-// Visits what the outputs need, and every input. Sources and output names are kept.
+// Visits what the outputs need, and every input. Sources, rewrites and output names are kept.
 Graph rebuild(const Graph& graph, const Visit& visit);
 // The graph without nodes that nothing needs; as it is where there are none.
 Graph without_dead_nodes(Graph graph);

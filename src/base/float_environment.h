@@ -1,4 +1,4 @@
-// Rounding and flush modes: the defaults while kernels run, the caller's own afterwards.
+// Rounding and flush modes: the defaults while the library computes, the caller's own afterwards.
 #pragma once
 
 namespace ingot {

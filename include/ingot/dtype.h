@@ -27,10 +27,10 @@ enum class DType : uint8_t {
   f64
 };
 
-inline constexpr DType all_dtypes[] = {
-    DType::boolean, DType::i8,     DType::i16,    DType::i32, DType::i64,
-    DType::u8,      DType::u16,    DType::u32,    DType::u64, DType::f8e4m3,
-    DType::f8e5m2,  DType::f16,    DType::bf16,   DType::f32, DType::f64};
+inline constexpr DType all_dtypes[] = {DType::boolean, DType::i8,     DType::i16,    DType::i32,
+                                       DType::i64,     DType::u8,     DType::u16,    DType::u32,
+                                       DType::u64,     DType::f8e4m3, DType::f8e5m2, DType::f16,
+                                       DType::bf16,    DType::f32,    DType::f64};
 
 std::string_view dtype_name(DType dtype);  // "bool", "i32", …
 std::optional<DType> parse_dtype(std::string_view name);

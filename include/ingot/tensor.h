@@ -58,7 +58,8 @@ struct TensorView {
 TensorView view(Tensor& tensor);
 TensorView view(const Tensor& tensor);
 
-// .npy (versions 1 to 3, C and Fortran order, little endian). bf16 and f8 are written widened to f32.
+// .npy (versions 1 to 3, C and Fortran order, little endian). bf16 and f8 are written widened to
+// f32.
 Tensor read_npy(const std::string& path);
 void write_npy(const std::string& path, const Tensor& tensor);
 

@@ -121,9 +121,10 @@ uint8_t f8_bits(const Float8& format, double value) {
   // The smallest normal value is 2^(1 − bias); below it values are multiples of 2^(1 − bias − m).
   const float normal = std::bit_cast<float>(static_cast<uint32_t>(128 - format.bias) << 23);
   if (magnitude < normal) {
-    const float big = std::bit_cast<float>(
-        static_cast<uint32_t>(128 - format.bias - format.mantissa + 23) << 23);
-    const uint32_t multiples = std::bit_cast<uint32_t>(magnitude + big) - std::bit_cast<uint32_t>(big);
+    const float big =
+        std::bit_cast<float>(static_cast<uint32_t>(128 - format.bias - format.mantissa + 23) << 23);
+    const uint32_t multiples =
+        std::bit_cast<uint32_t>(magnitude + big) - std::bit_cast<uint32_t>(big);
     return static_cast<uint8_t>(sign | multiples);
   }
   uint32_t m = all & 0x7fffffffu;
@@ -139,8 +140,8 @@ float f8_value(const Float8& format, uint8_t bits) {
   const int dropped = 23 - format.mantissa;
   uint32_t result = (m << dropped) + scale;
   if (m < (1u << format.mantissa)) {
-    const float step = std::bit_cast<float>(
-        static_cast<uint32_t>(128 - format.bias - format.mantissa) << 23);
+    const float step =
+        std::bit_cast<float>(static_cast<uint32_t>(128 - format.bias - format.mantissa) << 23);
     result = std::bit_cast<uint32_t>(static_cast<float>(m) * step);
   }
   return std::bit_cast<float>(result | sign);

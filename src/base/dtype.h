@@ -5,8 +5,9 @@
 
 namespace ingot {
 
-// The type in which a value of `dtype` is computed inside a kernel: f32 for narrower floats, i32 for
-// narrower integers, i64 for u32, else itself. Rounding (or wrapping) back to `dtype` is a separate, explicit step.
+// The type in which a value of `dtype` is computed inside a kernel: f32 for narrower floats, i32
+// for narrower integers, i64 for u32, else itself. Rounding (or wrapping) back to `dtype` is a
+// separate, explicit step.
 DType compute_dtype(DType dtype);
 
 // Storage bits of the 16-bit types. One rounding, to nearest even; NaN becomes quiet and keeps its
@@ -15,8 +16,8 @@ uint16_t f16_bits(double value);
 uint16_t bf16_bits(double value);
 float f16_value(uint16_t bits);
 float bf16_value(uint16_t bits);
-// The same for the 8-bit types. What rounds beyond the largest value becomes an infinity (f8e5m2) or
-// that value (f8e4m3, which has none); NaN becomes the type's quiet NaN with its sign.
+// The same for the 8-bit types. What rounds beyond the largest value becomes an infinity (f8e5m2)
+// or that value (f8e4m3, which has none); NaN becomes the type's quiet NaN with its sign.
 uint8_t f8e4m3_bits(double value);
 uint8_t f8e5m2_bits(double value);
 float f8e4m3_value(uint8_t bits);

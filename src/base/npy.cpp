@@ -25,10 +25,10 @@ struct NpyName {
   DType dtype;
 };
 // '|' and '<' as NumPy writes them; bf16 and 8-bit floats have no name of their own.
-constexpr NpyName npy_names[] = {
-    {"|b1", DType::boolean}, {"|i1", DType::i8},  {"<i2", DType::i16}, {"<i4", DType::i32},
-    {"<i8", DType::i64},     {"|u1", DType::u8},  {"<u2", DType::u16}, {"<u4", DType::u32},
-    {"<u8", DType::u64},     {"<f2", DType::f16}, {"<f4", DType::f32}, {"<f8", DType::f64}};
+constexpr NpyName npy_names[] = {{"|b1", DType::boolean}, {"|i1", DType::i8},  {"<i2", DType::i16},
+                                 {"<i4", DType::i32},     {"<i8", DType::i64}, {"|u1", DType::u8},
+                                 {"<u2", DType::u16},     {"<u4", DType::u32}, {"<u8", DType::u64},
+                                 {"<f2", DType::f16},     {"<f4", DType::f32}, {"<f8", DType::f64}};
 
 struct Header {
   DType dtype;

@@ -17,9 +17,10 @@ bool has_function(std::string_view name);
 std::string library_text(const std::set<std::string>& functions);
 
 // The vector vocabulary for g++ and clang on the CPU: "core" (f32 and i32, always there) and the
-// named sections: "f64" (and i64), "stream", and one for each other dtype ("u8" has bool too). F32 and its kin hold
-// `lanes` lanes: 16, or 32 or 64, which advance two or four AVX-512 registers statement by
-// statement (worth it in long chains of arithmetic); loads, stores and lanes_sum() grow with them.
+// named sections: "f64" (and i64), "stream", and one for each other dtype ("u8" has bool too). F32
+// and its kin hold `lanes` lanes: 16, or 32 or 64, which advance two or four AVX-512 registers
+// statement by statement (worth it in long chains of arithmetic); loads, stores and lanes_sum()
+// grow with them.
 std::string vector_prelude(const std::set<std::string>& sections, int lanes = 16);
 
 // The same vocabulary for one thread of CUDA, whose F32 and its kin hold `lanes` elements; a warp

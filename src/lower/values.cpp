@@ -167,7 +167,8 @@ Typed Values::place(loop::Stmt statement, const std::string& name, DType dtype,
 DType Values::kept_dtype(NodeId node) const {
   const Node& n = graph_[node];
   if (numerics_ == Numerics::exact || n.op == Op::cast) return n.type.dtype;
-  return is_float(n.type.dtype) ? compute_dtype(n.type.dtype) : n.type.dtype;
+  bool half = n.type.dtype == DType::bf16 || n.type.dtype == DType::f16;
+  return half ? DType::f32 : n.type.dtype;
 }
 
 Form Values::form(NodeId node) const {

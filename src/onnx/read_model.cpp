@@ -142,9 +142,9 @@ FileTensor read_tensor(const onnx::TensorProto& proto, const std::string& path) 
                            bytes, raw.size()));
   }
   // A hostile shape must not make us allocate more than the file can fill.
-  int64_t fields = std::max({proto.float_data_size(), proto.int32_data_size(),
-                             proto.int64_data_size(), proto.double_data_size(),
-                             proto.uint64_data_size()});
+  int64_t fields =
+      std::max({proto.float_data_size(), proto.int32_data_size(), proto.int64_data_size(),
+                proto.double_data_size(), proto.uint64_data_size()});
   if (!is_raw && fields != element_count(dims)) {
     fail(path, fmt::format("tensor {}: its shape has {} elements, the file {}", proto.name(),
                            element_count(dims), fields));

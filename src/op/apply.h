@@ -13,8 +13,9 @@ template <class T>
 using Predicate = bool (*)(T a, T b, T c, T p, T q, T r);
 
 // T: float, double, int32_t, int64_t, uint64_t, or bool (where both give the row's bool formula).
-// Other integers run in a wider one (compute_dtype) and are wrapped by the caller. nullptr where the row has no formula for T, or another kind
-// of result. Reductions: the combine formula. select and cast are not formulas: see below.
+// Other integers run in a wider one (compute_dtype) and are wrapped by the caller. nullptr where
+// the row has no formula for T, or another kind of result. Reductions: the combine formula. select
+// and cast are not formulas: see below.
 template <class T>
 Formula<T> formula(Op op);
 // The shorter formula of that form; nullptr where the row has none.

@@ -108,7 +108,8 @@ std::vector<PoolDim> pool_dims(const Shape& x, const OpInfo& info, const Attrs& 
     if (values.empty()) values.assign(count, absent);
     const bool small = std::ranges::any_of(values, [&](int64_t v) { return v < least; });
     if (values.size() != count || small) {
-      fail_input({}, fmt::format("{}: {} needs {} numbers from {} on", info.name, name, count, least));
+      fail_input({},
+                 fmt::format("{}: {} needs {} numbers from {} on", info.name, name, count, least));
     }
     return values;
   };
@@ -127,8 +128,8 @@ std::vector<PoolDim> pool_dims(const Shape& x, const OpInfo& info, const Attrs& 
     dim.outputs = floor_div(room, dim.stride) + 1;
     const auto constant = room.constant();
     if (ceil && !constant && dim.stride > 1) {
-      fail_unsupported({}, fmt::format("{}: ceil_mode in the named size {}", info.name,
-                                       dim.size.text()));
+      fail_unsupported(
+          {}, fmt::format("{}: ceil_mode in the named size {}", info.name, dim.size.text()));
     }
     if (ceil && constant && *constant % dim.stride != 0) {
       // One more window, if it starts inside the operand or the padding before it.

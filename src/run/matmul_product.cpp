@@ -104,7 +104,9 @@ template void matmul_product(PackedConstants*, const long*, const int64_t*, cons
 template void matmul_product(PackedConstants*, const long*, const uint8_t*, const uint8_t*, void*);
 template void matmul_product(PackedConstants*, const long*, const int8_t*, const int8_t*, void*);
 template void matmul_product(PackedConstants*, const long*, const int16_t*, const int16_t*, void*);
-template void matmul_product(PackedConstants*, const long*, const uint16_t*, const uint16_t*, void*);
-template void matmul_product(PackedConstants*, const long*, const uint32_t*, const uint32_t*, void*);
+template void matmul_product(PackedConstants*, const long*, const uint16_t*, const uint16_t*,
+                             void*);
+template void matmul_product(PackedConstants*, const long*, const uint32_t*, const uint32_t*,
+                             void*);
 
 }  // namespace ingot

@@ -2,7 +2,7 @@
 // program, NAME.expected its data, a line a tensor:
 //   x: 1 nan -0            an input's elements, repeated as often as its shape needs
 //   y: 2 nan -0            an output's elements, exact to the bit; also 0x1.8p-127
-//   z ~1e-6: 0.5 1         with a relative bound
+//   z ~1e-6 +1e-9: 0.5 1   with a relative bound, and an absolute one that is always allowed
 //   B: 1 2 9               sizes to try for B; else 1, 3, 9, 33
 //   numerics: exact        the values are of `exact` alone
 // The evaluator, the graph with constants for inputs, and compiled kernels in all numerics and
@@ -27,7 +27,7 @@ namespace {
 
 struct Line {
   std::vector<std::string> values;
-  double bound = 0;
+  double bound = 0, least = 0;
 };
 
 struct Case {
@@ -50,6 +50,7 @@ Case read_case(const std::filesystem::path& path) {
     Line parsed;
     head >> name;
     if (head >> word) parsed.bound = std::stod(word.substr(1));
+    if (head >> word) parsed.least = std::stod(word.substr(1));
     while (values >> word) parsed.values.push_back(word);
     result.lines[name] = parsed;
   }
@@ -98,11 +99,13 @@ std::vector<Tensor> inputs_of(const Case& each, const Graph& graph, int64_t size
   return inputs;
 }
 
-bool same(const Tensor& got, const Tensor& expected, int64_t i, double bound) {
+bool same(const Tensor& got, const Tensor& expected, int64_t i, const Line& line) {
   if (!is_float(got.dtype())) return got.get_i64(i) == expected.get_i64(i);
   const double a = got.get_f64(i), b = expected.get_f64(i);
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-  if (bound > 0 && std::isfinite(a)) return std::abs(a - b) <= bound * std::abs(b);
+  if (line.bound > 0 && std::isfinite(a)) {
+    return std::abs(a - b) <= std::max(line.bound * std::abs(b), line.least);
+  }
   return a == b && std::signbit(a) == std::signbit(b);
 }
 
@@ -113,7 +116,7 @@ void expect_values(const Case& each, const Graph& graph, const std::vector<Tenso
     const Line& line = each.lines.at(graph.output_names[o]);
     const Tensor expected = filled(results[o].dtype(), results[o].shape(), line);
     for (int64_t i = 0; i < results[o].size(); ++i) {
-      ASSERT_TRUE(same(results[o], expected, i, line.bound))
+      ASSERT_TRUE(same(results[o], expected, i, line))
           << fmt::format("{}, {}: {}[{}] is {}, not {}", each.name, how, graph.output_names[o], i,
                          results[o].get_f64(i), expected.get_f64(i));
     }

@@ -322,8 +322,8 @@ TEST(OnnxImport, ListsAllThatIsUnsupportedAtOnce) {
   Error error = error_of(model);
   EXPECT_EQ(error.kind(), ErrorKind::unsupported);
   for (const char* part :
-       {"ConvTranspose (2: up1, up2)", "my.domain.NonZero (1: nz)", "Cast: to STRING (1: to_string)",
-        "Relu: attribute surprise (1: odd_relu)"}) {
+       {"ConvTranspose (2: up1, up2)", "my.domain.NonZero (1: nz)",
+        "Cast: to STRING (1: to_string)", "Relu: attribute surprise (1: odd_relu)"}) {
     expect_contains(error.message(), part);
   }
 }

@@ -72,7 +72,8 @@ TEST(Infer, DTypes) {
             "exp: i32[4]: does not take i32, only f16 bf16 f32 f64; cast first, as in "
             "cast(x, dtype=f32)");
   EXPECT_EQ(infer(Op::sum, {"bool[4]"}),
-            "sum: bool[4]: does not take bool, only i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64; cast first, as in "
+            "sum: bool[4]: does not take bool, only i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 "
+            "f64; cast first, as in "
             "cast(x, dtype=f32)");
   EXPECT_EQ(infer(Op::select, {"f32[4]", "f32[4]", "f32[4]"}),
             "select: f32[4], f32[4], f32[4]: the mask must be bool; compare first, as in "

@@ -63,24 +63,6 @@ TEST(Buffers, NothingIsStoredInsideAFusedGroup) {
             0);
 }
 
-// Two large values, each reduced: neither waits in memory for the other's kernel.
-TEST(Buffers, FusionDoesNotRaiseThePeak) {
-  Graph graph =
-      run_graph_passes(parse_graph(R"(graph g(a: f32[B, 16], b: f32[B, 16], c: f32[16, 4096]) {
-      t = matmul(a, c) s = sum(t) u = matmul(b, c) v = sum(u) y = add(s, v) return y })",
-                                   "test"));
-  Bindings sizes{{"B", 65536}};
-  const int64_t separate = plan_buffers(graph, off(graph), sizes).peak_bytes;
-  EXPECT_LT(separate, 2 * int64_t{65536} * 4096 * 4);
-  for (FusionMode mode : {FusionMode::automatic, FusionMode::all}) {
-    PlanOptions options;
-    options.fusion = mode;
-    options.sizes = sizes;
-    Plan plan = make_plan(graph, device_model("cpu"), options);
-    EXPECT_LE(plan_buffers(graph, plan, sizes).peak_bytes, separate + separate / 20);
-  }
-}
-
 TEST(Device, UnknownNameListsTheKnownOnes) {
   try {
     device_model("h2000");

@@ -182,7 +182,8 @@ std::string vector_prelude(const std::set<std::string>& sections, int lanes) {
 
 std::string cuda_prelude(const std::set<std::string>& sections, int lanes) {
   return "#define INGOT_LANES " + std::to_string(lanes) + "\n" +
-         prelude({"cuda_registers.inc", "lanes.inc", "cuda_memory.inc"}, sections);
+         prelude({"cuda_primitives.inc", "cuda_registers.inc", "lanes.inc", "cuda_memory.inc"},
+                 sections);
 }
 
 namespace {

@@ -1,7 +1,9 @@
 // Parts → groups: buffers read and written, order, domain, cost, kind, name and schedules.
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <queue>
+#include <tuple>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -11,6 +13,7 @@ namespace ingot {
 namespace {
 
 constexpr size_t most_words = 4;  // of a group's name
+constexpr NodeId no_reader = std::numeric_limits<NodeId>::max();
 
 bool contains(const std::vector<NodeId>& list, NodeId id) {
   return std::find(list.begin(), list.end(), id) != list.end();
@@ -71,23 +74,70 @@ class Assembly {
   }
 
   std::vector<int> execution_order() const {
+    std::vector<NodeId> last(parts_.size());
+    for (size_t p = 0; p < parts_.size(); ++p) last[p] = parts_[p].nodes.back();
+    return ordered(deadlines(last, ordered(last)));
+  }
+
+  // A part whose intermediates shrink what waits in memory is due at once, by its last node; any
+  // other one when the first of those that read it is due.
+  std::vector<NodeId> deadlines(std::vector<NodeId> due, const std::vector<int>& order) const {
+    std::vector<NodeId> first_read(parts_.size(), no_reader);
+    std::vector<double> read(parts_.size()), written(parts_.size());
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      std::set<NodeId> operands;
+      for (NodeId id : parts_[p].nodes) {
+        for (NodeId operand : graph_[id].operands) operands.insert(root(graph_, units_, operand));
+      }
+      for (NodeId value : operands) {
+        int from = owner_[static_cast<size_t>(value)];
+        if (from >= 0 && from != static_cast<int>(p)) read[p] += waiting_bytes(value);
+      }
+      for (NodeId id : parts_[p].nodes) {
+        bool own = owner_[static_cast<size_t>(id)] == static_cast<int>(p);
+        if (own && stored_[static_cast<size_t>(id)]) written[p] += waiting_bytes(id);
+      }
+    }
+    for (auto p = order.rbegin(); p != order.rend(); ++p) {
+      auto part = static_cast<size_t>(*p);
+      bool waits = read[part] <= written[part] && first_read[part] < no_reader;
+      if (waits) due[part] = std::max(due[part], first_read[part]);
+      for (int from : needs_[part]) {
+        NodeId& first = first_read[static_cast<size_t>(from)];
+        first = std::min(first, due[part]);
+      }
+    }
+    return due;
+  }
+
+  // Of a value that takes memory between two kernels; what is returned takes it all the time.
+  double waiting_bytes(NodeId value) const {
+    bool returned = units_.graph_output[static_cast<size_t>(value)];
+    return returned ? 0 : at_sizes(bytes_of(graph_, value), options_.sizes);
+  }
+
+  // Parts after those they need; of those that are ready the one that is due first.
+  std::vector<int> ordered(const std::vector<NodeId>& due) const {
     std::vector<size_t> waiting(parts_.size());
     std::vector<std::vector<int>> after(parts_.size());
-    using Entry = std::pair<NodeId, int>;
+    using Entry = std::tuple<NodeId, NodeId, int>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+    auto enter = [&](int part) {
+      auto p = static_cast<size_t>(part);
+      ready.emplace(due[p], parts_[p].nodes.back(), part);
+    };
     for (size_t p = 0; p < parts_.size(); ++p) {
       waiting[p] = needs_[p].size();
       for (int from : needs_[p]) after[static_cast<size_t>(from)].push_back(static_cast<int>(p));
-      if (waiting[p] == 0) ready.emplace(parts_[p].nodes.back(), static_cast<int>(p));
+      if (waiting[p] == 0) enter(static_cast<int>(p));
     }
     std::vector<int> order;
     while (!ready.empty()) {
-      int p = ready.top().second;
+      int p = std::get<2>(ready.top());
       ready.pop();
       order.push_back(p);
       for (int next : after[static_cast<size_t>(p)]) {
-        if (--waiting[static_cast<size_t>(next)] > 0) continue;
-        ready.emplace(parts_[static_cast<size_t>(next)].nodes.back(), next);
+        if (--waiting[static_cast<size_t>(next)] == 0) enter(next);
       }
     }
     if (order.size() == parts_.size()) return order;

@@ -8,6 +8,7 @@ namespace ingot {
 namespace {
 
 constexpr size_t most_searched = 512;  // groups looked at in one search for a cycle
+constexpr double least_saving = 0.05;  // of the time to read what both groups would keep in memory
 
 bool on_domain(const Domain& domain, NodeId node) {
   auto found = domain.index.find(node);
@@ -369,6 +370,7 @@ Decision Fusion::try_merge(int p, int c, Union* merged, bool sibling) {
   if (depends(c, p) || (sibling && depends(p, c))) {
     return refusal(Reason::would_cycle, "another kernel has to run between the two");
   }
+  if (Decision frugal = keeps_the_peak(p, c); !frugal) return frugal;
   merged->nodes = united(into.nodes, from.nodes);
   merged->outputs = united(into.outputs, from.outputs);
   std::erase_if(merged->outputs, [&](NodeId value) { return !read_outside(value, p, c); });
@@ -377,6 +379,52 @@ Decision Fusion::try_merge(int p, int c, Union* merged, bool sibling) {
   merged->work = work_of(merged->analysis);
   if (options_.fusion == FusionMode::automatic) return gain(p, c, merged, sibling);
   return decision;
+}
+
+// What both groups exchange or share, and intermediates that one of them reads alone. Together
+// those of both wait in memory at once: not worth a saving that is small beside reading them.
+Decision Fusion::keeps_the_peak(int p, int c) const {
+  auto reads = [&](int cluster) {
+    std::set<NodeId> values;
+    for (int u : at(cluster).units) values.insert(unit(u).reads.begin(), unit(u).reads.end());
+    return values;
+  };
+  auto bytes = [&](NodeId value) { return at_sizes(bytes_of(graph_, value), options_.sizes); };
+  struct Side {
+    std::set<NodeId> reads;
+    double own = 0;  // bytes
+    NodeId largest = -1;
+    std::set<int> makers = {};
+  };
+  Side sides[] = {{.reads = reads(p)}, {.reads = reads(c)}};
+  double saved = 0;
+  for (int i = 0; i < 2; ++i) {
+    Side& side = sides[i];
+    for (NodeId value : side.reads) {
+      int maker = unit_of(value) < 0 ? -1 : cluster_of(unit_of(value));
+      if (maker == p || maker == c) {
+        if (maker != (i == 0 ? p : c)) saved += 2 * bytes(value);
+      } else if (sides[1 - i].reads.count(value) > 0) {
+        saved += bytes(value) / 2;  // met once on either side
+      } else if (maker >= 0 && !units_.graph_output[static_cast<size_t>(value)]) {
+        side.own += bytes(value);
+        side.makers.insert(maker);
+        if (side.largest < 0 || bytes(value) > bytes(side.largest)) side.largest = value;
+      }
+    }
+  }
+  Decision yes;
+  yes.fused = true;
+  double own = std::min(sides[0].own, sides[1].own);
+  double saved_us = device_.launch_us + work_us(device_, saved, 0, 0);
+  bool one_maker = std::any_of(sides[0].makers.begin(), sides[0].makers.end(),
+                               [&](int maker) { return sides[1].makers.count(maker) > 0; });
+  if (one_maker || saved_us >= least_saving * work_us(device_, own, 0, 0)) return yes;
+  return refusal(Reason::no_gain,
+                 fmt::format("together {} and {} wait in memory at once, {} more at the peak, to "
+                             "save {} and a kernel",
+                             named(sides[0].largest), named(sides[1].largest), bytes_text(own),
+                             bytes_text(saved)));
 }
 
 // Predicted time together against apart, and whether what is read again fits the fast memory.

@@ -57,6 +57,7 @@ class Fusion {
   bool join_alike(int into, int from);
   Decision fits(const Cluster& a, const Cluster& b, size_t most) const;
   void index_edges();
+  Decision keeps_the_peak(int p, int c) const;
   Decision gain(int into, int from, Union* merged, bool sibling);
   void merge(int into, int from, Union merged);
   void absorb(int into, int from);

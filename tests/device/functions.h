@@ -109,12 +109,12 @@ inline std::vector<UnaryFunction> unary_functions() {
   }
   return {
       ROW(exp, std::exp(x), 1.1, 0.9),        ROW(exp2, std::exp2(x), 0.95, 1.0),
-      ROW(expm1, std::expm1(x), 1.5, 1.9),    ROW(log, std::log(x), 0.95, 0.9),
+      ROW(expm1, std::expm1(x), 1.5, 1.9),    ROW(log, std::log(x), 0.95, 0.95),
       ROW(log2, std::log2(x), 1.95, 1.9),     ROW(log1p, std::log1p(x), 1.3, 1.0),
       ROW(sigmoid, sigmoid_of(x), 2.0, 2.0),  ROW(tanh, std::tanh(x), 1.6, 1.6),
       ROW(sinh, std::sinh(x), 1.7, 1.7),      ROW(cosh, std::cosh(x), 1.4, 1.4),
-      ROW(asinh, std::asinh(x), 1.9, 1.9),    ROW(acosh, std::acosh(x), 2.0, 2.0),
-      ROW(atanh, std::atanh(x), 2.0, 2.0),    ROW(erf, std::erf(x), 1.4, 2.0),
+      ROW(asinh, std::asinh(x), 1.9, 1.9),    ROW(acosh, std::acosh(x), 2.0, 1.9),
+      ROW(atanh, std::atanh(x), 2.0, 2.0),    ROW(erf, std::erf(x), 1.4, 1.4),
       ROW(rsqrt, 1 / std::sqrt(x), 1.5, 1.5), ROW(sin, std::sin(x), 1.7, 1.7),
       ROW(cos, std::cos(x), 1.7, 1.7),        ROW(tan, std::tan(x), 1.9, 1.9),
       ROW(asin, std::asin(x), 1.9, 1.7),      ROW(acos, std::acos(x), 1.5, 1.5),

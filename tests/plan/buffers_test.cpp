@@ -63,6 +63,31 @@ TEST(Buffers, NothingIsStoredInsideAFusedGroup) {
             0);
 }
 
+// Two large values, each reduced: neither waits in memory for the other's kernel, near or far.
+TEST(Buffers, FusionDoesNotRaiseThePeak) {
+  const char* programs[] = {
+      R"(graph g(a: f32[B, 16], b: f32[B, 16], c: f32[16, 4096]) {
+      t = matmul(a, c) s = sum(t) u = matmul(b, c) v = sum(u) y = add(s, v) return y })",
+      R"(graph g(a: f32[B, 16], b: f32[B, 16], c: f32[16, 4096], d: f32[4096, 4096]) {
+      t = matmul(a, c) k = matmul(t, d) s = sum(k)
+      u = matmul(b, c) l = matmul(u, d) v = sum(l) y = add(s, v) return y })",
+      R"(graph g(a: f32[B, 16], b: f32[B, 16], c: f32[16, 4096]) {
+      t = matmul(a, c) s = max(t) u = matmul(b, c) v = sum(u) w = matmul(a, c) x = min(w)
+      r = add(s, v) y = add(r, x) return y })"};
+  Bindings sizes{{"B", 65536}};
+  for (const char* program : programs) {
+    Graph graph = run_graph_passes(parse_graph(program, "test"));
+    const int64_t separate = plan_buffers(graph, off(graph), sizes).peak_bytes;
+    for (FusionMode mode : {FusionMode::automatic, FusionMode::all}) {
+      PlanOptions options;
+      options.fusion = mode;
+      options.sizes = sizes;
+      Plan plan = make_plan(graph, device_model("cpu"), options);
+      EXPECT_LE(plan_buffers(graph, plan, sizes).peak_bytes, separate + separate / 20) << program;
+    }
+  }
+}
+
 TEST(Device, UnknownNameListsTheKnownOnes) {
   try {
     device_model("h2000");

@@ -169,10 +169,11 @@ void eye_like(NodeContext& n) {
   n.result(Op::cast, {n.add("here", Op::eq, {column, diagonal})}, {{"dtype", dtype}});
 }
 
-// The file's seed, a float, by its bits; without one a hash of the output's name, so that two nodes
+// The file's seed, a float by its bits; without one a hash of the output's name, so that two nodes
 // differ and every run is the same.
 int64_t random_seed(NodeContext& n) {
-  if (n.has_attr("seed")) {
+  if (const Attribute* seed = n.attr("seed")) {
+    if (const auto* whole = std::get_if<int64_t>(seed)) return *whole;
     return std::bit_cast<int32_t>(static_cast<float>(n.float_attr("seed", 0)));
   }
   uint64_t hash = 0xcbf29ce484222325u;
@@ -235,6 +236,34 @@ void bernoulli(NodeContext& n) {
   n.result(Op::cast, {n.add("below", Op::lt, {number, x})}, {{"dtype", dtype}});
 }
 
+// Inference: the input itself, and a mask that is all true. Training: what the mask keeps, divided
+// by 1 - ratio; the mask follows from the seed alone.
+void dropout(NodeContext& n) {
+  NodeId x = n.input(0);
+  std::optional<double> training = n.has_input(2) ? n.number_input(2) : 0.0;
+  if (!training) n.unsupported("a training_mode that is not constant");
+  double ratio = n.float_attr("ratio", 0.5);
+  int64_t seed = random_seed(n);
+  if (*training != 0 && n.has_input(1)) {
+    std::optional<double> given = n.number_input(1);
+    if (!given) n.unsupported("a ratio that is not constant");
+    ratio = *given;
+  }
+  if (*training == 0 || ratio == 0) {
+    n.set(0, x);
+    if (!n.wants_output(1)) return;
+    n.result(Op::broadcast, {n.literal(DType::boolean, 1)}, {{"shape", n.shape(x)}}, 1);
+    return;
+  }
+  if (!(ratio > 0 && ratio < 1)) n.invalid(fmt::format("ratio is {}, not in [0, 1)", ratio));
+  NodeId number = n.add("number", Op::random, {},
+                        {{"shape", n.shape(x)}, {"dtype", DType::f32}, {"seed", seed}});
+  std::vector<NodeId> bounds{number, n.literal(DType::f32, ratio)};
+  NodeId mask = n.wants_output(1) ? n.result(Op::ge, bounds, {}, 1) : n.add("mask", Op::ge, bounds);
+  NodeId kept = n.add("kept", Op::mul, {n.cast("factor", mask, n.dtype(x)), x});
+  n.result(Op::mul, {kept, n.literal(n.dtype(x), 1 / (1 - ratio))});
+}
+
 }  // namespace
 
 HandlerTable creation_handlers() {
@@ -248,6 +277,7 @@ HandlerTable creation_handlers() {
           {"RandomUniformLike", random_uniform_like},
           {"RandomNormalLike", random_normal_like},
           {"Bernoulli", bernoulli},
+          {"Dropout", dropout},
           {"Trilu", trilu}};
 }
 

@@ -261,20 +261,6 @@ void bit_shift(NodeContext& n) {
   n.result(direction == "LEFT" ? Op::shift_left : Op::shift_right, {n.input(0), n.input(1)});
 }
 
-// Inference: the input itself; the mask is all true.
-void dropout(NodeContext& n) {
-  n.ignore_attrs({"ratio", "seed"});
-  NodeId x = n.input(0);
-  if (n.has_input(2)) {
-    std::optional<double> training = n.number_input(2);
-    if (training != 0.0) n.unsupported("training mode");
-  }
-  n.set(0, x);
-  if (n.wants_output(1)) {
-    n.result(Op::broadcast, {n.literal(DType::boolean, 1)}, {{"shape", n.shape(x)}}, 1);
-  }
-}
-
 }  // namespace
 
 const OpInfo* row_of(std::string_view op_type) {
@@ -320,8 +306,7 @@ HandlerTable elementwise_handlers() {
           {"BitShift", bit_shift},
           {"Shrink", shrink},
           {"QuantizeLinear", quantize},
-          {"DequantizeLinear", dequantize},
-          {"Dropout", dropout}};
+          {"DequantizeLinear", dequantize}};
 }
 
 }  // namespace ingot::onnx_model

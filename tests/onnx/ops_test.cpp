@@ -184,8 +184,29 @@ TEST(OnnxOps, DropoutDoesNothing) {
   auto both = run_all({13, "Dropout", {}, {scalar(0.9)}, 2}, x);
   expect(both[0], {2}, {1, 2});
   expect(both[1], {2}, {1, 1});
-  Tensor training = tensor(DType::boolean, {}, {1});
-  EXPECT_EQ(error_kind({13, "Dropout", {}, {scalar(0.5), training}}, x), ErrorKind::unsupported);
+}
+
+// FB-114: the mask follows from the seed's value, kept values are scaled exactly.
+TEST(OnnxOps, DropoutInTrainingFollowsFromTheSeedAlone) {
+  Tensor x(DType::f32, {300, 5});
+  for (int64_t i = 0; i < x.size(); ++i) x.set_f64(i, 1);
+  const Tensor training = tensor(DType::boolean, {}, {1});
+  auto masks = [&](int seed, double ratio) {
+    return run_all({13, "Dropout", {Attr("seed", seed)}, {scalar(ratio), training}, 2}, x);
+  };
+  const auto one = masks(7, 0.5), again = masks(7, 0.5), other = masks(8, 0.5), none = masks(7, 0);
+  int kept = 0, differ = 0;
+  for (int64_t i = 0; i < x.size(); ++i) {
+    EXPECT_EQ(one[0].get_f64(i), one[1].get_i64(i) != 0 ? 2 : 0);
+    EXPECT_EQ(one[0].get_f64(i), again[0].get_f64(i));
+    EXPECT_EQ(none[0].get_f64(i), 1);
+    EXPECT_EQ(none[1].get_i64(i), 1);
+    kept += one[1].get_i64(i) != 0 ? 1 : 0;
+    differ += one[1].get_i64(i) != other[1].get_i64(i) ? 1 : 0;
+  }
+  EXPECT_NEAR(kept, 750, 100);
+  EXPECT_NEAR(differ, 750, 100);
+  EXPECT_EQ(error_kind({13, "Dropout", {}, {scalar(1.5), training}}, x), ErrorKind::input);
 }
 
 // --- reductions

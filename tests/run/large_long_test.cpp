@@ -31,10 +31,13 @@ TEST(Large, ReductionsBeyond31Bits) {
   x.as<uint8_t>()[n - 1] = 9;
   const Program program = Program::parse(
       "graph g(x: u8[N]) {\n  m = max(x)\n  o = add(x, 1)\n  w = cast(o, dtype=i64)\n"
-      "  s = sum(w)\n  return m, s\n}\n");
+      "  s = sum(w)\n  p = argmax(x)\n  q = argmin(x, select_last_index=true)\n"
+      "  return m, s, p, q\n}\n");
   const std::vector<Tensor> got = program.compile().run({x});
   EXPECT_EQ(got[0].get_i64(0), 9);
   EXPECT_EQ(got[1].get_i64(0), n + 9);
+  EXPECT_EQ(got[2].get_i64(0), n - 1);
+  EXPECT_EQ(got[3].get_i64(0), n - 2);
 }
 
 TEST(Large, RowsThatEndBeyond31Bits) {

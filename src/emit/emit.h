@@ -15,7 +15,7 @@ KernelSource emit_cpp(const loop::Kernel& kernel);
 // CUDA C++ for one thread: a chunk is a few elements that lie side by side, the chunks of a vector
 // loop are spread over a warp or a block. Same bits as emit_cpp.
 KernelSource emit_cuda(const loop::Kernel& kernel);
-// Not yet: library products, rows kept in a buffer of each thread's own, and i8 i16 u16 u32 u64 f8.
+// Not yet: library products, and rows kept in a buffer of each thread's own.
 bool fits_cuda(const loop::Kernel& kernel);
 // A source for NVRTC, which includes nothing; kernels with equal `lanes` only.
 std::string cuda_unit(std::span<const KernelSource* const> kernels);

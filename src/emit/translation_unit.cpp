@@ -108,8 +108,6 @@ constexpr std::string_view cuda_small_text = R"(
 struct KernelReport {
   long number, value;
 };
-typedef unsigned char uchar;
-typedef unsigned short ushort;
 INLINE long min(long a, long b) { return a < b ? a : b; }
 INLINE long divisor(long size) { return size < 1 ? 1 : size; }
 INLINE I32 lane_numbers() {
@@ -133,24 +131,28 @@ constexpr Routine cuda_routines[] = {
      "INLINE F32 broadcast_f16(unsigned short h) { return splat_f32(widen_f16(h)); }\n"},
     routines[4],
     routines[5],
+    routines[6],
+    routines[7],
+    routines[8],
+    routines[9],
+    {"broadcast_f8e4m3",
+     "INLINE F32 broadcast_f8e4m3(unsigned char h) { return splat_f32(widen_f8e4m3(h)); }\n"},
+    {"broadcast_f8e5m2",
+     "INLINE F32 broadcast_f8e5m2(unsigned char h) { return splat_f32(widen_f8e5m2(h)); }\n"},
 };
-
-// One word, as a functional cast needs it.
-std::string storage_word(DType dtype) {
-  const std::string_view type = storage_type(dtype);
-  return type.starts_with("unsigned ") ? fmt::format("u{}", type.substr(9)) : std::string(type);
-}
 
 std::string cuda_gather_text(DType dtype) {
   return fmt::format(R"(template <class At>
 INLINE {0} gather_{1}(At at, Live live = all_lanes) {{
-  Pack<{2}> pack;
+  Pack<{2}> pack = {{}};
 #pragma unroll
-  for (int l = 0; l < INGOT_LANES; l++) pack.v[l] = live >> l & 1 ? at(l) : {2}();
+  for (int l = 0; l < INGOT_LANES; l++) {{
+    if (live >> l & 1) pack.v[l] = at(l);
+  }}
   return lanes_{1}(pack);
 }}
 )",
-                     vector_type(lanes_of(dtype)), dtype_name(dtype), storage_word(dtype));
+                     vector_type(lanes_of(dtype)), dtype_name(dtype), storage_type(dtype));
 }
 
 std::string cuda_scatter_text(DType dtype) {
@@ -163,7 +165,7 @@ INLINE void scatter_{1}(At at, {0} v, Live live = all_lanes) {{
   }}
 }}
 )",
-                     vector_type(lanes_of(dtype)), dtype_name(dtype), storage_word(dtype));
+                     vector_type(lanes_of(dtype)), dtype_name(dtype), storage_type(dtype));
 }
 
 // What the kernels of a unit need, each part once.

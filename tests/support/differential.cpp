@@ -12,6 +12,7 @@
 #include "graph/passes/passes.h"
 #include "plan/plan.h"
 #include "support/compiled_programs.h"
+#include "support/emulated_programs.h"
 #include "support/interpret_plan.h"
 #include "support/layouts.h"
 #include "support/random.h"
@@ -359,6 +360,34 @@ void compile_and_compare(const std::vector<Trial>& trials, const std::string& ca
   }
 }
 
+// Mostly fused, now and then separate or in other numerics.
+Plan plan_for_gpu(const Trial& trial, const Graph& graph) {
+  const FusionMode mode = trial.seed % 7 == 0   ? FusionMode::off
+                          : trial.seed % 5 == 0 ? FusionMode::all
+                                                : FusionMode::automatic;
+  const Numerics numerics = trial.seed % 9 == 3   ? Numerics::wide
+                            : trial.seed % 9 == 7 ? Numerics::fast
+                                                  : Numerics::exact;
+  return plan_for(graph, mode, device_model("h200"), numerics);
+}
+
+// Against the evaluator; in other numerics against the interpreter of the same loops.
+std::string emulated_difference(const Trial& trial, const EmulatedProgram& program) {
+  const EmulatedOrder order =
+      trial.seed % 2 == 0 ? EmulatedOrder::forwards : EmulatedOrder::backwards;
+  for (const Case& each : cases_of(trial)) {
+    const Outcome got = outcome([&] { return run_emulated(program, each.inputs, order); });
+    Outcome expected = each.expected;
+    if (program.plan.numerics != Numerics::exact) {
+      expected = outcome(
+          [&] { return interpret_plan(program.graph, program.plan, program.loops, each.inputs); });
+    }
+    const std::string text = difference(got, expected, library_outputs(trial));
+    if (!text.empty()) return fmt::format("emulated, {}: {}", each.name, text);
+  }
+  return "";
+}
+
 // Two failures are the same fault, as far as a text can tell. Smaller programs of products may lose
 // what made every order of summation exact: then they differ by roundings.
 std::string kind_of(const std::string& reason) {
@@ -395,6 +424,32 @@ std::vector<std::string> compiled_differences(const std::vector<Trial>& trials,
     if (trials.size() == 1) return {error_text(error)};
     for (size_t t = 0; t < trials.size(); ++t) {
       reasons[t] = compiled_differences({trials[t]}, cache_dir, depth)[0];
+    }
+  }
+  return reasons;
+}
+
+std::vector<std::string> emulated_differences(const std::vector<Trial>& trials,
+                                              const std::string& cache_dir) {
+  std::vector<std::string> reasons(trials.size());
+  try {
+    std::vector<PlannedProgram> programs;
+    for (const Trial& trial : trials) {
+      const Graph graph = run_graph_passes(trial.source);
+      programs.push_back({graph, plan_for_gpu(trial, graph)});
+    }
+    const std::vector<EmulatedProgram> emulated = emulate_programs(programs, cache_dir);
+    for (size_t t = 0; t < trials.size(); ++t) {
+      try {
+        reasons[t] = emulated_difference(trials[t], emulated[t]);
+      } catch (const std::exception& error) {
+        reasons[t] = error_text(error);
+      }
+    }
+  } catch (const std::exception& error) {  // one program spoils the unit: which?
+    if (trials.size() == 1) return {error_text(error)};
+    for (size_t t = 0; t < trials.size(); ++t) {
+      reasons[t] = emulated_differences({trials[t]}, cache_dir)[0];
     }
   }
   return reasons;

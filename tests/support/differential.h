@@ -37,6 +37,10 @@ std::vector<std::string> compiled_differences(const std::vector<Trial>& trials,
                                               const std::string& cache_dir,
                                               Depth depth = Depth::all);
 
+// The same with kernels for a GPU, emulated on the host: one plan a trial, chosen by its seed.
+std::vector<std::string> emulated_differences(const std::vector<Trial>& trials,
+                                              const std::string& cache_dir);
+
 using Difference = std::function<std::string(const Trial&)>;
 
 // Shrinks a failing trial and writes it as FOLDER/NAME.ingot, the reason in comments. `difference`

@@ -22,7 +22,7 @@ bool guards_hold(const Schedule& schedule, const Bindings& sizes) {
 }
 
 void run_kernel(const Graph& graph, const loop::Kernel& kernel, const Bindings& sizes,
-                std::map<NodeId, Tensor>* values) {
+                const KernelRun& run, std::map<NodeId, Tensor>* values) {
   std::vector<Tensor> workspaces;
   workspaces.reserve(kernel.params.size());
   std::vector<loop::BufferRef> buffers;
@@ -39,7 +39,7 @@ void run_kernel(const Graph& graph, const loop::Kernel& kernel, const Bindings& 
     }
     buffers.push_back({values->at(param.value).data(), elements});
   }
-  std::vector<std::string> reports = loop::interpret(kernel, buffers, sizes);
+  std::vector<std::string> reports = run(kernel, buffers, sizes);
   if (!reports.empty()) throw Error(ErrorKind::input, reports[0]);
 }
 
@@ -106,9 +106,9 @@ PlanKernels lower_plan(const Graph& graph, const Plan& plan, bool texts) {
   return kernels;
 }
 
-std::vector<Tensor> interpret_plan(const Graph& graph, const Plan& plan, const PlanKernels& kernels,
-                                   const std::vector<Tensor>& inputs,
-                                   const std::string& schedule_name) {
+std::vector<Tensor> run_plan(const Graph& graph, const Plan& plan, const PlanKernels& kernels,
+                             const std::vector<Tensor>& inputs, const std::string& schedule_name,
+                             const KernelRun& run) {
   std::vector<std::vector<int64_t>> shapes;
   for (const Tensor& input : inputs) shapes.push_back(input.shape());
   Bindings sizes = bind_sizes(graph, shapes);
@@ -124,11 +124,17 @@ std::vector<Tensor> interpret_plan(const Graph& graph, const Plan& plan, const P
       bool named = !schedule_name.empty() && schedules[i].name == schedule_name;
       if (named || (!chosen && guards_hold(schedules[i], sizes))) chosen = i;
     }
-    run_kernel(graph, kernels[g][chosen.value()], sizes, &values);
+    run_kernel(graph, kernels[g][chosen.value()], sizes, run, &values);
   }
   std::vector<Tensor> outputs;
   for (NodeId id : graph.outputs) outputs.push_back(values.at(id));
   return outputs;
+}
+
+std::vector<Tensor> interpret_plan(const Graph& graph, const Plan& plan, const PlanKernels& kernels,
+                                   const std::vector<Tensor>& inputs,
+                                   const std::string& schedule_name) {
+  return run_plan(graph, plan, kernels, inputs, schedule_name, loop::interpret);
 }
 
 std::vector<Tensor> random_inputs(const Graph& graph, const Bindings& sizes, uint64_t seed,

@@ -2,6 +2,7 @@
 // programs.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,14 @@ PlanKernels lower_plan(const Graph& graph, const Plan& plan, bool texts = true);
 std::vector<Tensor> interpret_plan(const Graph& graph, const Plan& plan, const PlanKernels& kernels,
                                    const std::vector<Tensor>& inputs,
                                    const std::string& schedule_name = "");
+
+// The same with another way to run a kernel.
+using KernelRun = std::function<std::vector<std::string>(
+    const loop::Kernel& kernel, const std::vector<loop::BufferRef>& buffers,
+    const Bindings& sizes)>;
+std::vector<Tensor> run_plan(const Graph& graph, const Plan& plan, const PlanKernels& kernels,
+                             const std::vector<Tensor>& inputs, const std::string& schedule_name,
+                             const KernelRun& run);
 
 // Random inputs for a graph at given sizes: normal floats, small integers, ids in range. With
 // `special`, one in eight is a NaN, an infinity, a zero, a subnormal or an extreme, and ids leave

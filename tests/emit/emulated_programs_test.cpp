@@ -1,0 +1,99 @@
+// Programs planned for a GPU, emulated on the host, against the evaluator: bit for bit.
+// emulated_programs_long_test.cpp has more of each.
+#include <gtest/gtest.h>
+
+#include "emit/emit.h"
+#include "graph/passes/passes.h"
+#include "support/emulated_programs.h"
+#include "support/emulated_trials.h"
+
+namespace ingot::testing {
+namespace {
+
+TEST(EmulatedPrograms, EveryOpGivesTheEvaluatorsBits) {
+  std::vector<Trial> trials;
+  for (const DType dtype : {DType::f32, DType::u8, DType::i64}) {
+    trials.push_back(every_op_trial(dtype, 37));
+  }
+  expect_equal(trials);
+}
+
+TEST(EmulatedPrograms, RowsOfEveryLength) {
+  std::vector<Trial> trials;
+  for (const char* text : row_programs) {
+    trials.push_back(trial_of(text, {}));
+    for (int64_t n = 0; n <= 70; ++n) trials.back().sizes.push_back({{"B", n % 5}, {"N", n}});
+    for (int64_t n : {127, 128, 129, 257, 511, 1023, 1025, 2047, 4097, 8193}) {
+      trials.back().sizes.push_back({{"B", 3}, {"N", n}});
+    }
+    trials.back().sizes.push_back({{"B", 300}, {"N", 3}});
+    trials.push_back(trial_of(text, {{{"B", 9}, {"N", 7}}, {{"B", 200}, {"N", 40}}}, 1));
+  }
+  expect_equal(trials);
+}
+
+TEST(EmulatedPrograms, Places) {
+  std::vector<Trial> trials;
+  for (const char* text : place_programs) {
+    trials.push_back(
+        trial_of(text, {{{"B", 7}}, {{"B", 1}}, {{"B", 0}}, {{"B", 64}}, {{"B", 33}}}));
+  }
+  expect_equal(trials);
+}
+
+TEST(EmulatedPrograms, RandomOnes) {
+  std::vector<Trial> trials;
+  for (uint64_t seed = 1; seed <= 25; ++seed) {
+    trials.push_back(random_trial(seed, {.nodes = 12, .elements = 3000}));
+  }
+  expect_equal(trials);
+}
+
+// Of all threads one finds the wrong id.
+TEST(EmulatedPrograms, AFailedCheckIsReportedWithItsNumber) {
+  std::vector<PlannedProgram> programs;
+  for (
+      const char* text :
+      {R"(graph g(t: f32[9, 40], ids: i32[B]) { y = gather(t, ids) return y })",
+       R"(graph g(t: f32[9, 40], ids: i32[B]) { e = exp(t) f = gather(e, ids) y = sum(f, dims=[1]) return y })",
+       R"(graph g(t: f32[9], ids: i32[B]) { e = gather(t, ids) y = pad(e, low=[3], high=[2]) return y })"}) {
+    const Graph graph = run_graph_passes(parse_graph(text, "ids"));
+    programs.push_back({graph, make_plan(graph, device_model("h200"), {})});
+  }
+  for (const EmulatedProgram& program : emulate_programs(programs, "")) {
+    EXPECT_FALSE(program.kernels.empty());
+    for (const int64_t wrong : {-1, 9, 1000000, 4}) {  // 4 is in range
+      std::vector<Tensor> inputs = random_inputs(program.graph, {{"B", 70}}, 2);
+      inputs[1].set_i64(66, wrong);
+      std::string message;
+      try {
+        run_emulated(program, inputs);
+      } catch (const Error& error) {
+        message = error.message();
+      }
+      const std::string part = fmt::format("index {} out of range [0, 9)", wrong);
+      EXPECT_EQ(message.empty(), wrong == 4) << message;
+      EXPECT_EQ(message.find(part) == std::string::npos, wrong == 4) << message;
+    }
+  }
+}
+
+// Else the tests above would interpret it.
+TEST(EmulatedPrograms, EveryKernelHasATextForCuda) {
+  std::vector<Trial> trials;
+  for (const char* text : row_programs) trials.push_back(trial_of(text, {}));
+  for (const char* text : place_programs) trials.push_back(trial_of(text, {}));
+  for (const DType dtype : all_dtypes) trials.push_back(every_op_trial(dtype, 37));
+  for (const Trial& trial : trials) {
+    const Graph graph = run_graph_passes(trial.source);
+    const Plan plan = make_plan(graph, device_model("h200"), {});
+    for (const auto& variants : lower_plan(graph, plan, false)) {
+      for (const loop::Kernel& kernel : variants) {
+        EXPECT_TRUE(fits_cuda(kernel)) << trial.source.name << "\n" << print(kernel);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ingot::testing

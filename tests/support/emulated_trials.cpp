@@ -1,0 +1,88 @@
+#include "support/emulated_trials.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/graph.h"
+#include "support/every_op.h"
+
+namespace ingot::testing {
+
+const std::vector<const char*> row_programs = {
+    R"(graph softmax_f32(x: f32[B, N]) { y = softmax(x, dim=-1) return y })",
+    R"(graph softmax_bf16(x: bf16[B, N], m: bool[B, N]) {
+      t = select(m, x, -inf) y = softmax(t, dim=-1) return y })",
+    R"(graph masked(x: f32[B, N]) {
+      t = mul(x, 0) u = sub(t, inf) y = softmax(u, dim=-1) return y })",
+    R"(graph layer_norm(x: bf16[B, N], a: bf16[N], b: bf16[N]) {
+      y = layer_norm(x, a, b, dims=[-1]) return y })",
+    R"(graph rms_norm(x: f32[B, N], r: f32[B, N], w: f32[N]) {
+      h = add(x, r) y = rms_norm(h, w) return y, h })",
+    R"(graph bias_gelu(x: bf16[B, N], b: bf16[N]) { t = add(x, b) y = gelu(t) return y })",
+    R"(graph chain(x: f32[B, N], c: f32[B, 1]) { t = add(x, c) y = silu(t) z = mul(y, x) return z })",
+    R"(graph sums(x: f16[B, N]) {
+      s = sum(x, dims=[1]) m = max(x, dims=[0]) f = sum(x) return s, m, f })",
+    R"(graph integers(x: i32[B, N], y: u8[B, N]) {
+      m = max(x, dims=[1]) s = sum(y, dims=[1]) p = prod(x, dims=[0]) q = min(y) return m, s, p, q })",
+    R"(graph votes(x: f32[B, N]) {
+      n = isnan(x) a = any(n, dims=[1]) b = all(n, dims=[1]) c = any(n) return a, b, c })",
+    R"(graph columns(x: bf16[B, N]) { s = sum(x, dims=[0]) y = mul(x, 2) return y, s })",
+    R"(graph wide(x: f64[B, N], y: i64[N]) {
+      t = cast(y, dtype=f64) u = add(x, t) s = sum(u, dims=[1], keepdims=true) z = sub(u, s)
+      return z })",
+    R"(graph positions(x: f32[B, N]) { a = argmax(x, dims=[1]) b = argmin(x, dims=[0]) return a, b })",
+    R"(graph scans(x: f32[B, N]) { a = cumsum(x, dim=1) b = cumsum(x, dim=0) return a, b })",
+};
+
+const std::vector<const char*> place_programs = {
+    R"(graph transposed(x: f32[B, 17], b: f32[B]) {
+      t = transpose(x, perm=[1, 0]) y = add(t, b) return y })",
+    R"(graph strided(x: bf16[B, 70]) {
+      a = slice(x, starts=[0, 1], ends=[B, 70], steps=[1, 2]) y = neg(a)
+      b = slice(x, starts=[0, 69], ends=[B, -71], steps=[1, -1]) z = exp(b) return y, z })",
+    R"(graph off_by_one(x: f32[B, 65]) {
+      a = slice(x, starts=[0, 1], ends=[B, 65]) y = mul(a, 2) s = sum(a, dims=[1]) return y, s })",
+    R"(graph joined(x: f32[B, 20], y: f32[B, 5]) {
+      c = concat(x, y, x, dim=1) z = exp(c) return z })",
+    R"(graph padded(x: bf16[B, 5]) {
+      p = pad(x, low=[1, 2], high=[0, 3], value=7) y = neg(p) return y })",
+    R"(graph gathered(t: bf16[10, 24], ids: i32[B, 6]) {
+      e = gather(t, ids) y = gelu(e) return y })",
+    R"(graph zeros_outside(t: f32[10, 24], ids: i64[B]) {
+      e = gather(t, ids, out_of_range="zero") s = sum(e, dims=[1]) return e, s })",
+    R"(graph elements(t: f32[B, 9], ids: i32[B, 4]) {
+      y = gather_elements(t, ids, dim=1) return y })",
+    R"(graph outer(x: f32[B, 1], y: f32[1, 37]) { z = mul(x, y) return z })",
+    R"(graph counted(x: f32[B, 8]) {
+      i = iota(shape=[B, 8], dim=0, dtype=f32) j = iota(shape=[B, 8], dim=1, dtype=f32)
+      y = add(x, i) z = mul(y, j) return z })",
+    R"(graph reshaped(x: f32[B, 12, 10]) {
+      r = reshape(x, shape=[B, 3, 40]) s = sum(r, dims=[1]) return s })",
+    R"(graph middle(x: f32[B, 70, 9]) { y = softmax(x, dim=1) return y })",
+    R"(graph long_row(x: f32[2, 20000], y: f32[B]) { a = softmax(x, dim=-1) b = neg(y) return a, b })",
+    R"(graph tall(x: f32[700, 3], y: f32[B]) { s = sum(x, dims=[0]) b = neg(y) return s, b })",
+    R"(graph largest(x: f32[B, 40]) { v, i = topk(x, k=3, dim=1) return v, i })",
+    R"(graph scattered(t: f32[B, 8], ids: i32[5], u: f32[5, 8]) {
+      y = scatter_add(t, ids, u) return y })",
+};
+
+Trial trial_of(const std::string& text, const std::vector<Bindings>& sizes, uint64_t seed) {
+  return {seed, parse_graph(text, "trial"), sizes};
+}
+
+Trial every_op_trial(DType dtype, int64_t columns) {
+  return trial_of(every_op_program(dtype, columns),
+                  {{{"B", 5}}, {{"B", 0}}, {{"B", 1}}, {{"B", 40}}});
+}
+
+void expect_equal(const std::vector<Trial>& trials) {
+  const std::vector<std::string> differences = emulated_differences(trials, "");
+  for (size_t i = 0; i < trials.size(); ++i) {
+    if (differences[i].empty()) continue;
+    const auto again = [](const Trial& trial) { return emulated_differences({trial}, "")[0]; };
+    ADD_FAILURE() << write_failure(trials[i], differences[i],
+                                   fmt::format("emulated_{}", trials[i].source.name), again);
+    break;
+  }
+}
+
+}  // namespace ingot::testing

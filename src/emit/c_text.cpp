@@ -11,7 +11,7 @@ namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-using Rename = std::function<std::string(const std::string&)>;
+using Rename = std::function<std::string(const Sym::Atom&)>;
 
 std::string atom_text(const Sym::Atom& atom, const Rename& rename);
 
@@ -29,7 +29,7 @@ std::string product_text(const Sym::Term& term, const Rename& rename) {
 }
 
 std::string atom_text(const Sym::Atom& atom, const Rename& rename) {
-  if (atom.kind == Sym::Atom::Kind::variable) return rename(atom.name);
+  if (std::string known = rename(atom); !known.empty()) return known;
   std::string left = subscript_text(atom.left, rename), right = subscript_text(atom.right, rename);
   if (atom.kind == Sym::Atom::Kind::min) return fmt::format("min({}, {})", left, right);
   if (is_compound(left)) left = "(" + left + ")";

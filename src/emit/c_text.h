@@ -28,10 +28,10 @@ std::string splat_text(const std::string& scalar, Lanes lanes);
 // The same literal as it lies in memory: bf16 and f16 as their bits.
 std::string stored_text(const loop::Literal& literal, DType dtype);
 
-// A subscript in C; `rename` gives the text of a variable. Quotients stand in parentheses in
-// products.
+// A subscript in C; `rename` gives the text of a variable, and of a quotient that has a name (else
+// ""). Quotients stand in parentheses in products.
 std::string subscript_text(const Sym& sym,
-                           const std::function<std::string(const std::string&)>& rename);
+                           const std::function<std::string(const Sym::Atom&)>& rename);
 
 // The formula with its operands a, b, c and attributes p, q, r replaced.
 std::string formula_text(std::string_view formula, const std::vector<std::string>& operands,

@@ -23,8 +23,22 @@ void walk(const std::vector<Stmt>& body, F& visit) {
 struct Uses {
   std::set<std::string> buffers, written, variables;
   std::map<std::string, std::set<std::string>> values;
+  std::vector<std::shared_ptr<const Sym::Atom>> quotients;  // inner ones first, repeated
 
-  void sym(const Sym& s) { variables.merge(s.variables()); }
+  void sym(const Sym& s) {
+    variables.merge(s.variables());
+    find_quotients(s);
+  }
+  void find_quotients(const Sym& s) {
+    for (const Sym::Term& term : s.terms()) {
+      for (const auto& atom : term.atoms) {
+        if (atom->kind == Sym::Atom::Kind::variable) continue;
+        find_quotients(atom->left);
+        find_quotients(atom->right);
+        if (atom->kind != Sym::Atom::Kind::min) quotients.push_back(atom);
+      }
+    }
+  }
   void guards(const std::vector<Guard>& guards) {
     for (const Guard& guard : guards) {
       sym(guard.value);
@@ -194,6 +208,7 @@ std::string Emitter::phase_text(size_t number) {
       {symbol, phase.extent, phase.grain, target_.team, target_.cuda ? target_.block : 0});
   buffers_.clear();
   variables_.clear();
+  quotients_.clear();
   values_.clear();
   accumulators_.clear();
   ranges_.clear();
@@ -204,6 +219,7 @@ std::string Emitter::phase_text(size_t number) {
   declare_buffers(phase);
   ranges_.emplace(phase.var, phase.extent);
   open_iterations(phase);
+  declare_quotients(phase);
   statements(phase.body);
   close_iterations();
   out_.close();
@@ -253,6 +269,24 @@ void Emitter::open_iterations(const Phase& phase) {
                    target_.team));
   line(fmt::format("const int thread = threadIdx.x % {};", target_.team));
   line(fmt::format("if ({} >= {}) return;", var, subscript(phase.extent)));
+}
+
+// Quotients that are the same in the whole iteration: a division takes as long as several vectors.
+void Emitter::declare_quotients(const Phase& phase) {
+  Uses uses;
+  walk(phase.body, uses);
+  std::set<std::string> known(kernel_.sizes.begin(), kernel_.sizes.end());
+  known.insert(phase.var);
+  for (const auto& atom : uses.quotients) {
+    std::set<std::string> names = atom->left.variables();
+    names.merge(atom->right.variables());
+    bool fixed = names.contains(phase.var) && std::ranges::includes(known, names);
+    if (!fixed || quotients_.contains(atom->text)) continue;
+    bool divides = atom->kind == Sym::Atom::Kind::floor_div;
+    std::string text = subscript(Sym::sum(0, {{{atom}, 1}}));
+    quotients_[atom->text] =
+        shared_name(phase.var + (divides ? "_quotient" : "_rest"), "long", text);
+  }
 }
 
 void Emitter::close_iterations() {

@@ -27,6 +27,7 @@ class Emitter {
   std::string cuda_signature(const std::string& symbol) const;
   void open_iterations(const loop::Phase& phase);
   void close_iterations();
+  void declare_quotients(const loop::Phase& phase);
   std::string header_text() const;
   void declare_buffers(const loop::Phase& phase);
   Sym scratch_offset(size_t number) const;
@@ -137,6 +138,7 @@ class Emitter {
   size_t depth_ = 0;
   std::map<std::string, std::string> buffers_;    // IR name → text
   std::map<std::string, std::string> variables_;  // loop variables and sizes → text
+  std::map<std::string, std::string> quotients_;  // of the phase's variable: IR text → name
   std::map<std::string, EmittedValue> values_;
   std::map<std::string, EmittedValue> accumulators_;
   std::set<std::string> written_;                      // buffers stored to
@@ -144,6 +146,7 @@ class Emitter {
   std::map<std::string, std::set<std::string>> uses_;  // value → "store" / "other"
   Ranges ranges_;
   std::optional<Chunk> chunk_;
+  std::map<std::string, int64_t> fetched_;  // serial loop variable → iterations to prefetch ahead
   std::string phase_var_;
   // Variables for expressions of the loops around: depth of the scope, text, name.
   struct Shared {

@@ -227,7 +227,7 @@ void Emitter::emit(const Load& load) {
   if (!varying && in_subscripts_.contains(load.name) && !is_float(load.dtype)) {
     return emit_subscript_load(load);
   }
-  if (varying && chunk_->prefetch_bytes > 0 && load.guards.empty() && !target_.cuda) prefetch(load);
+  if (varying && load.guards.empty() && !target_.cuda) prefetch(load);
   define(load.name, load.dtype, lanes_of(load.dtype), varying, [&](const std::string& name) {
     return by_lane(load) ? lane_load(load, name) : load_text(load);
   });
@@ -266,6 +266,14 @@ bool Emitter::advances(const Sym& index, std::string_view variable) {
 }
 
 void Emitter::prefetch(const Load& load) {
+  for (const auto& [var, ahead] : fetched_) {
+    if (!load.index.uses(var) || access(load.index).kind != LaneAccess::contiguous) continue;
+    Sym later = load.index.substitute({{var, Sym::var(var) + Sym(ahead)}});
+    int64_t lines = std::max<int64_t>(target_.lanes * byte_size(load.dtype) / 64, 1);
+    line(fmt::format("prefetch_lines<{}, 2>((const char*)({}));", lines,
+                     pointer(load.buffer, access(later).index)));
+  }
+  if (chunk_->prefetch_bytes == 0) return;
   if (differs_by_row(load.index)) {
     if (access(load.index).kind != LaneAccess::contiguous) return;
     int64_t lines = std::max<int64_t>(across_columns * byte_size(load.dtype) / 64, 1);
@@ -542,7 +550,9 @@ void Emitter::emit(const std::shared_ptr<Loop>& loop) {
   std::string var = names_.unique(loop->var);
   variables_[loop->var] = var;
   open(fmt::format("for (long {0} = 0; {0} < {1}; {0}++) {{", var, extent));
+  if (loop->prefetch > 0) fetched_[loop->var] = loop->prefetch;
   statements(loop->body);
+  fetched_.erase(loop->var);
   close();
   names_.close();
 }

@@ -130,7 +130,7 @@ void Emitter::vector_loop(const Loop& loop) {
       !constant && (std::ranges::any_of(hoisted, reads) || std::ranges::any_of(by_row, reads));
   if (conditional) open(fmt::format("if ({} > 0) {{", extent));
   if (!constant || *constant > 0) statements(hoisted);
-  Chunk chunk{loop.var, "", "", loop.across, loop.prefetch_bytes, {loop.var}};
+  Chunk chunk{loop.var, "", "", loop.across, loop.prefetch, {loop.var}};
   add_defined(body, chunk.inside);
   chunk_ = chunk;
   declare_rows(body);
@@ -190,9 +190,13 @@ void Emitter::declare_rows(const std::vector<Stmt>& body) {
 void Emitter::declare_row(const std::string& buffer, const Sym& index) {
   LaneAccess at = access(index);
   if (at.kind == LaneAccess::lanes) return;
-  std::string place = subscript(split(at.index).first);
-  bool quotient = place.find_first_of("/%") != std::string::npos;
-  if (!quotient && place.size() < long_place) return;
+  const Sym fixed = split(at.index).first;
+  std::string place = subscript(fixed);
+  bool divides = std::ranges::any_of(fixed.terms(), [](const Sym::Term& term) {
+    return std::ranges::any_of(
+        term.atoms, [](const auto& atom) { return atom->kind != Sym::Atom::Kind::variable; });
+  });
+  if (!divides && place.size() < long_place) return;
   std::string text = fmt::format("{} + {}", buffers_.at(buffer), place);
   if (rows_.contains(text)) return;
   std::string type = fmt::format("{}{}*", written_.contains(buffer) ? "" : "const ",
@@ -368,7 +372,12 @@ LaneAccess Emitter::access(const Sym& index) const {
 }
 
 std::string Emitter::subscript(const Sym& sym) const {
-  return subscript_text(sym, [&](const std::string& name) -> std::string {
+  return subscript_text(sym, [&](const Sym::Atom& atom) -> std::string {
+    if (atom.kind != Sym::Atom::Kind::variable) {
+      auto quotient = quotients_.find(atom.text);
+      return quotient == quotients_.end() ? "" : quotient->second;
+    }
+    const std::string& name = atom.name;
     if (name == lane_var) return "l";
     if (chunk_ && name == chunk_var) return fmt::format("{} / {}", chunk_->var, target_.lanes);
     if (chunk_ && name == chunk_->ir_var) return chunk_->var;

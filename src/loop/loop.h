@@ -47,8 +47,10 @@ struct Loop {
   std::string var;
   LoopKind kind;
   Sym extent;
-  std::string across = {};     // vector loops: the row variable, or empty
-  int64_t prefetch_bytes = 0;  // vector loops: T0 prefetch this far ahead of every contiguous load
+  std::string across = {};  // vector loops: the row variable, or empty
+  // Of every contiguous load. Vector loops: so many bytes ahead. Serial loops inside a vector loop:
+  // so many iterations ahead, into the second-level cache.
+  int64_t prefetch = 0;
   std::vector<Stmt> body;
 };
 

@@ -204,7 +204,7 @@ class Printer {
     if (!loop->across.empty()) {
       how = fmt::format(" across {}({})", name_text(loop->across), across_rows);
     }
-    if (loop->prefetch_bytes != 0) how += fmt::format(" prefetch {}", loop->prefetch_bytes);
+    if (loop->prefetch != 0) how += fmt::format(" prefetch {}", loop->prefetch);
     out_.open(fmt::format("for {} in {}({}){} {{", name_text(loop->var),
                           loop->kind == LoopKind::vector ? "vector" : "serial", loop->extent.text(),
                           how));
@@ -577,7 +577,7 @@ class Parser {
       }
       in_.expect(")");
     }
-    if (in_.accept("prefetch")) loop->prefetch_bytes = integer("the prefetch distance");
+    if (in_.accept("prefetch")) loop->prefetch = integer("the prefetch distance");
     loop->body = body();
     return loop;
   }

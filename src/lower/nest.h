@@ -43,6 +43,13 @@ class Nest {
     bool own_output;  // the group stores it anyway
   };
 
+  struct Band {                              // of rows, of a column reduction
+    std::map<NodeId, std::string> partials;  // workspaces by reduction
+    Sym first_row, rows, first_column;
+    int64_t block = 0;  // columns of an iteration; 0: all
+    Sym place;          // of a column's partial, in domain variables
+  };
+
   // What the group computes, by level: how many reductions stand one after another before it.
   void find_levels();
   void choose_staging();
@@ -54,6 +61,14 @@ class Nest {
   void flat_phase(const std::vector<Var>& outer, const Var& inner);
   void row_blocks(const std::vector<Var>& outer, const Var& inner);
   void split_phases();
+  void band_phases();
+  void sum_band(const Band& band, const Var& columns);
+  std::string resumed(NodeId reduction, const Band& band);
+  void add_rows(const std::map<NodeId, std::string>& accumulators, const Sym& first,
+                const Sym& rows);
+  void store_partials(const std::map<NodeId, std::string>& accumulators, const Band& band);
+  void combine_bands(const Band& band, const std::vector<Var>& outer, const Var& columns,
+                     const Sym& parts);
   void scan_phase();
   void scatter_phases();
   void scatter_updates(NodeId scatter);

@@ -114,13 +114,13 @@ std::vector<loop::Stmt> Values::close() {
   return body;
 }
 
-void Values::close_loop(loop::LoopKind kind, int64_t prefetch_bytes) {
+void Values::close_loop(loop::LoopKind kind, int64_t prefetch) {
   auto nest = std::make_shared<loop::Loop>();
   nest->var = scopes_.back().var;
   nest->extent = scopes_.back().extent;
   nest->across = scopes_.back().across;
   nest->kind = kind;
-  nest->prefetch_bytes = prefetch_bytes;
+  nest->prefetch = prefetch;
   nest->body = close();
   if (!nest->body.empty()) statements().push_back(nest);
 }

@@ -42,7 +42,7 @@ class Values {
   void open_across(const std::string& var, const Sym& extent, const std::string& row_var);
   std::vector<loop::Stmt> close();
   // Closes the scope and appends it to the enclosing one as a loop.
-  void close_loop(loop::LoopKind kind, int64_t prefetch_bytes = 0);
+  void close_loop(loop::LoopKind kind, int64_t prefetch = 0);
   std::vector<loop::Stmt>& statements() { return scopes_.back().body; }
 
   // The node's element at `index` (in domain variables).

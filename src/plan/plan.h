@@ -91,6 +91,7 @@ struct Schedule {
   bool streaming = false;  // non-temporal stores and prefetch for outputs beyond the cache
   bool split_rows =
       false;  // few long rows: chunks of a row in parallel, partials combined in order
+  bool column_bands = false;   // columns: bands of rows in parallel, partials combined in order
   bool row_blocks = false;     // four rows side by side: row vectors are loaded once for them
   int64_t block_rows = 0;      // contraction: rows of the product a block computes
   std::vector<NodeId> staged;  // values kept in a row buffer between passes instead of recomputed

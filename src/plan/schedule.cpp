@@ -9,8 +9,10 @@ namespace {
 
 constexpr int64_t tile_bytes = 256 << 10;  // of a product's block: stays in the second-level cache
 constexpr int64_t fewest_rows = 16, most_rows = 128, rows_of_unknown_width = 32;
-constexpr int64_t long_vectors = 32 << 10;   // bytes of row vectors that leave no room in L1
-constexpr int64_t fewest_blocked_rows = 32;  // fewer: repeating the last row costs too much
+constexpr int64_t long_vectors = 32 << 10;    // bytes of row vectors that leave no room in L1
+constexpr int64_t fewest_blocked_rows = 32;   // fewer: repeating the last row costs too much
+constexpr int64_t fewest_band_rows = 32;      // fewer: the partials cost too much
+constexpr int64_t fewest_band_columns = 256;  // fewer of unknown number are summed up in registers
 constexpr int64_t split_length = 8 * trailing_chunk;  // shorter rows are not worth a second phase
 
 // Guards that hold for every size vanish; a variant whose guards cannot hold does too.
@@ -48,6 +50,26 @@ Schedule split(const Analysis& analysis, const std::string& base, const DeviceMo
   const Sym& length = analysis.domain.vars.back().extent;
   int64_t few = 2 * static_cast<int64_t>(device.multiprocessors);
   schedule.guards = {{Sym(0) - rows, -few}, {length, split_length}};
+  return schedule;
+}
+
+// One level of reductions over columns, of enough rows: nothing of a whole column is needed again.
+std::optional<Schedule> column_bands(const Group& group, const Analysis& analysis) {
+  const std::vector<DomainVar>& vars = analysis.domain.vars;
+  Sym rows;
+  for (const DomainVar& var : vars) {
+    if (var.reduced) rows = var.extent;
+  }
+  for (NodeId id : group.outputs) {
+    bool full = !analysis.evaluations.at(id)[0].per_row;
+    if (analysis.levels != 1 || (full && analysis.level.at(id) > 0)) return std::nullopt;
+  }
+  Schedule schedule;
+  schedule.name = "column bands";
+  schedule.column_bands = true;
+  schedule.guards = {{rows, fewest_band_rows}};
+  const Sym& columns = vars.back().extent;
+  if (!columns.constant()) schedule.guards.push_back({columns, fewest_band_columns});
   return schedule;
 }
 
@@ -146,6 +168,12 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
         {group.traffic.read + group.traffic.written, static_cast<int64_t>(device.cache_bytes)});
     return schedule;
   };
+  if (columns && !device.gpu) {
+    if (std::optional<Schedule> bands = column_bands(group, analysis)) {
+      offer(streaming(*bands));
+      offer(std::move(*bands));
+    }
+  }
   if (Sym bytes = device.gpu ? Sym(0) : row_vector_bytes(graph, group, analysis); !bytes.is(0)) {
     Schedule blocks = row_blocks(analysis, plain, bytes);
     offer(streaming(blocks));

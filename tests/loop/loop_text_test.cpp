@@ -63,7 +63,7 @@ TEST(LoopText, FieldsAreRead) {
   EXPECT_EQ(kernel.phases[0].grain, 4);
   const auto& loop = *std::get<std::shared_ptr<Loop>>(kernel.phases[0].body[2]);
   EXPECT_EQ(loop.kind, LoopKind::vector);
-  EXPECT_EQ(loop.prefetch_bytes, 2048);
+  EXPECT_EQ(loop.prefetch, 2048);
   const auto& load = std::get<Load>(loop.body[0]);
   EXPECT_EQ(load.guards.size(), 2u);
   EXPECT_EQ(load.otherwise.real, -1.5);

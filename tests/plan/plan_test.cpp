@@ -377,6 +377,24 @@ TEST(Plan, RowsStandSideBySideWhereRowVectorsAreLong) {
             Names{"rows"});
 }
 
+TEST(Plan, ColumnsAreReducedInBandsOfRows) {
+  auto names = [](const std::string& text) {
+    std::vector<std::string> result;
+    const Planned p = planned(text.c_str());
+    for (const Schedule& s : p.plan.groups[0].schedules) result.push_back(s.name);
+    return result;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names("graph g(x: f32[B, 1024]) { s = sum(x, dims=[0]) return s }"),
+            (Names{"column bands, streaming", "column bands", "columns"}));
+  EXPECT_EQ(names("graph g(x: f32[1024, 1024]) { s = sum(x, dims=[0]) return s }"),
+            Names{"column bands"});
+  EXPECT_EQ(names("graph g(x: f32[8, 1024]) { s = sum(x, dims=[0]) return s }"), Names{"columns"});
+  // The sum is needed beside every element of the column.
+  EXPECT_EQ(names("graph g(x: f32[1024, 1024]) { s = sum(x, dims=[0]) y = sub(x, s) return y }"),
+            Names{"columns"});
+}
+
 TEST(Plan, FewLongRowsAreSplit) {
   Planned p = planned("graph g(x: f32[B, 1000000]) { s = sum(x, dims=[1]) return s }");
   const Schedule& split = p.plan.groups[0].schedules[0];

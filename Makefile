@@ -27,12 +27,14 @@ demo: build ## a real ONNX model on real files of this machine
 
 test: ## all that CI runs
 	@scripts/install.sh build test
+	@scripts/nvrtc.sh $(BUILD)/nvrtc
 	@$(MAKE) --no-print-directory compile check
 	@echo "test: running"
 	@$(RUN_TESTS) --exclude long
 
 test-all: ## and the long ones, and the tests under the address and undefined-behaviour sanitizers
 	@scripts/install.sh build test
+	@scripts/nvrtc.sh $(BUILD)/nvrtc
 	@$(MAKE) --no-print-directory compile check
 	@$(MAKE) --no-print-directory compile BUILD=build-sanitize CMAKE_FLAGS=-DINGOT_SANITIZE=address,undefined
 	@echo "test-all: running under sanitizers"

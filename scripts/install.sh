@@ -5,6 +5,10 @@ set -eu
 
 missing=""
 need_command() { command -v "$1" >/dev/null 2>&1 || missing="$missing $2"; }
+need_pip() {
+  python3 -c 'import importlib.util as u, sys; sys.exit(not u.find_spec("pip"))' 2>/dev/null ||
+    missing="$missing python3-pip"
+}
 need_file() { [ -e "$1" ] || [ -e "/usr/local${1#/usr}" ] || missing="$missing $2"; }
 
 for group in "${@:-build}"; do
@@ -28,13 +32,13 @@ for group in "${@:-build}"; do
     test)
       need_file "/usr/include/mpfr.h" libmpfr-dev
       command -v clang-format >/dev/null 2>&1 || need_command clang-format-14 clang-format-14
+      need_pip
       ;;
     lint)
       command -v clang-tidy >/dev/null 2>&1 || need_command clang-tidy-14 clang-tidy-14
       ;;
     demo)
-      python3 -c 'import importlib.util as u, sys; sys.exit(not u.find_spec("pip"))' 2>/dev/null ||
-        missing="$missing python3-pip"
+      need_pip
       ;;
     *)
       echo "error: install.sh knows build, test, lint and demo, not '$group'" >&2

@@ -5,6 +5,7 @@ A GoogleTest program counts once a test case, another test once. A program that 
 result file (a crash, a time-out) counts as one failure beside none of its cases.
 """
 import argparse
+import os
 import pathlib
 import shutil
 import subprocess
@@ -42,7 +43,11 @@ def main():
     command = ["ctest", "--test-dir", args.build, "-j2", "--output-on-failure", "--output-junit", report]
     command += ["-L", f"^{args.only}$"] if args.only else []
     command += ["-LE", f"^{args.exclude}$"] if args.exclude else []
-    status = subprocess.run(command).returncode
+    environment = dict(os.environ)
+    nvrtc = sorted((args.build / "nvrtc").resolve().glob("nvidia/*/lib/libnvrtc.so.*"))
+    if nvrtc and "INGOT_NVRTC" not in environment:  # scripts/nvrtc.sh put it there
+        environment["INGOT_NVRTC"] = str(nvrtc[0])
+    status = subprocess.run(command, env=environment).returncode
 
     passed, failed, skipped = 0, [], []
     for test in xml.parse(report).getroot().iter("testcase") if report.exists() else []:

@@ -1,4 +1,4 @@
-// Programs for the tests of emulated kernels.
+// Programs for the tests of CUDA kernels.
 #pragma once
 
 #include <string>

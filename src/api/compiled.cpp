@@ -80,10 +80,14 @@ std::string Compiled::explain_json(bool measure) const {
   const Plan separate = state_->separate_plan();
   ExplainInput input{state_->graph, fused.plan, separate, fused.loops, state_->device, sizes, {}};
   if (measure) {
-    const Executable& executable = state_->executable();
-    input.measured = measure_times(*state_->with_fusion(FusionMode::off)->executable, executable,
-                                   random_inputs(state_->graph, sizes),
-                                   bench_settings(state_->options, state_->device, {}));
+    const Runnable& executable = state_->executable();
+    const std::shared_ptr<const Pipeline> off = state_->with_fusion(FusionMode::off);
+    const std::vector<Tensor> inputs = random_inputs(state_->graph, sizes);
+    const BenchSettings settings = bench_settings(state_->options, state_->device, {});
+    input.measured = off->device_executable != nullptr
+                         ? measure_device_times(*off->device_executable,
+                                                *state_->main->device_executable, inputs, settings)
+                         : measure_times(*off->executable, executable, inputs, settings);
   }
   return ingot::explain_json(input, environment_of(state_->options)).dump(2);
 }
@@ -95,11 +99,14 @@ std::string Compiled::explain(bool measure) const {
 std::string Compiled::bench_json(const std::vector<Tensor>& inputs,
                                  const BenchOptions& options) const {
   const DefaultFloatEnvironment defaults;
-  const Executable& fused = state_->executable();
+  const Runnable& fused = state_->executable();
   const std::shared_ptr<const Pipeline> separate = state_->with_fusion(FusionMode::off);
-  return ingot::bench_json(*separate->executable, fused, inputs,
-                           bench_settings(state_->options, state_->device, options),
-                           environment_of(state_->options))
+  const BenchSettings settings = bench_settings(state_->options, state_->device, options);
+  const Json environment = environment_of(state_->options);
+  return (separate->device_executable != nullptr
+              ? device_bench_json(*separate->device_executable, *state_->main->device_executable,
+                                  inputs, settings, environment)
+              : ingot::bench_json(*separate->executable, fused, inputs, settings, environment))
       .dump(2);
 }
 
@@ -134,6 +141,7 @@ CheckResult Compiled::check(const std::vector<Tensor>& inputs, const CheckOption
   }
   CheckSettings settings;
   settings.numerics = state_->planning.numerics;
+  settings.device = state_->device.name;
   settings.rtol = options.rtol;
   settings.atol = options.atol;
   settings.progress = options.progress;

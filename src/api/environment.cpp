@@ -113,11 +113,24 @@ std::string version_text() { return fmt::format("ingot {} ({})", version_string,
 
 Json environment_of(const Options& options) {
   const bool here = options.device == "cpu";
+  Json device = here ? cpu_description() : options.device, driver = nullptr;
+  Json compilers = {{"c++", here ? host_compiler_text(options) : Json(nullptr)}};
+  if (!here) {
+    const CudaDriverStatus status = cuda_driver_status();
+    driver = null_if_empty(status.version);
+    compilers["nvrtc"] = null_if_empty(found_nvrtc().version);
+    if (!status.devices.empty()) {
+      Options running = options;
+      running.plan_only = false;
+      const ChosenDevice chosen = choose_device(running);
+      if (chosen.cuda) device = chosen.cuda->info().name;
+    }
+  }
   return {{"version", version_string},
           {"git", git_hash},
-          {"device", here ? cpu_description() : options.device},
-          {"driver", nullptr},
-          {"compilers", {{"c++", here ? host_compiler_text(options) : Json(nullptr)}}},
+          {"device", device},
+          {"driver", driver},
+          {"compilers", compilers},
           {"date", date_text()},
           {"threads", thread_count(options)},
           {"cpu", cpu_description()}};

@@ -4,27 +4,18 @@
 #include <chrono>
 #include <set>
 
+#include "api/units.h"
 #include "base/text.h"
 #include "emit/emit.h"
 #include "jit/cache.h"
 #include "jit/host_cpu.h"
 #include "jit/jit.h"
+#include "jit/nvrtc.h"
 #include "lower/lower.h"
 #include "run/product.h"
 
 namespace ingot {
 namespace {
-
-// Sources of the user's by the name of the kernel that they replace.
-using EditedKernels = std::map<std::string, Unit>;
-
-// What goes to the compiler: units, and in which of them each kernel stands.
-struct UnitList {
-  std::vector<Unit> units;
-  std::map<std::string, size_t> unit_of;  // by the kernel's name
-  // The kernel whose function serves this one, by name: kernels equal up to names are one function.
-  std::map<std::string, const KernelSource*> function_of;
-};
 
 // "rows, streaming" → "rows_streaming"
 std::string as_suffix(const std::string& schedule) {
@@ -98,46 +89,6 @@ void require_known_kernels(const std::map<std::string, std::string>& files,
   }
 }
 
-// Spreads the kernels over `count` units of about equal length of text; the longest first, each to
-// the unit that has least, so the split depends on nothing but the kernels. An edited one is a unit
-// of its own.
-UnitList make_units(std::vector<const KernelSource*> kernels, const EditedKernels& edited,
-                    size_t count) {
-  UnitList list;
-  std::map<std::string_view, const KernelSource*> known;  // by key
-  std::erase_if(kernels, [&](const KernelSource* kernel) {
-    if (const auto found = edited.find(kernel->name); found != edited.end()) {
-      list.function_of[kernel->name] = kernel;
-      list.unit_of[kernel->name] = list.units.size();
-      list.units.push_back(found->second);
-      return true;
-    }
-    const auto [first, is_new] = known.emplace(kernel->key, kernel);
-    list.function_of[kernel->name] = first->second;
-    return !is_new;
-  });
-  std::stable_sort(
-      kernels.begin(), kernels.end(),
-      [](const KernelSource* a, const KernelSource* b) { return a->text.size() > b->text.size(); });
-  count = std::min(count, kernels.size());
-  std::vector<std::vector<const KernelSource*>> parts(count);
-  std::vector<size_t> length(count, 0);
-  const size_t first = list.units.size();
-  for (const KernelSource* kernel : kernels) {
-    const size_t part =
-        static_cast<size_t>(std::min_element(length.begin(), length.end()) - length.begin());
-    parts[part].push_back(kernel);
-    length[part] += kernel->text.size();
-    list.unit_of[kernel->name] = first + part;
-  }
-  for (const auto& part : parts) {
-    const std::string name =
-        part.size() == 1 ? part[0]->name : fmt::format("{}_and_{}", part[0]->name, part.size() - 1);
-    list.units.push_back({name, translation_unit(part)});
-  }
-  return list;
-}
-
 // Compiles or finds in the cache what a run needs.
 struct KernelCompiler {
   JitOptions jit;
@@ -146,18 +97,11 @@ struct KernelCompiler {
 
   std::vector<LoadedKernel> operator()(const std::vector<const KernelSource*>& kernels) const {
     // As many units as cores, not as threads: the number of threads must not change what is cached.
-    const UnitList list = make_units(kernels, edited, static_cast<size_t>(available_cores()));
+    const UnitList list =
+        make_units(kernels, edited, static_cast<size_t>(available_cores()), translation_unit);
     const auto start = std::chrono::steady_clock::now();
     const std::vector<Library> libraries = compile(list.units, jit);
-    const std::chrono::duration<double, std::milli> elapsed =
-        std::chrono::steady_clock::now() - start;
-    const std::lock_guard lock(compiled->mutex);
-    compiled->units += static_cast<int64_t>(list.units.size());
-    compiled->kernels += static_cast<int64_t>(kernels.size());
-    compiled->functions += static_cast<int64_t>(list.unit_of.size());
-    compiled->compile_ms += elapsed.count();
-    compiled->from_cache += std::count_if(libraries.begin(), libraries.end(),
-                                          [](const Library& each) { return each.from_cache; });
+    compiled->add(kernels.size(), list, libraries, start);
     std::vector<LoadedKernel> loaded;
     for (const KernelSource* kernel : kernels) {
       const KernelSource& function = *list.function_of.at(kernel->name);
@@ -167,24 +111,87 @@ struct KernelCompiler {
   }
 };
 
+// The same for a GPU: a unit for each kernel, all compiled at once.
+struct DeviceKernelCompiler {
+  CudaDevice device;
+  CudaOptions cuda;
+  EditedKernels edited;
+  std::shared_ptr<CompiledUnits> compiled;
+  std::map<std::string, std::string> obstacles;  // of kernels without text
+
+  std::vector<DeviceKernel> operator()(const std::vector<const KernelSource*>& kernels) const {
+    require_texts(kernels);
+    const UnitList list = make_units(kernels, edited, kernels.size(), cuda_unit);
+    const auto start = std::chrono::steady_clock::now();
+    const std::vector<CudaBinary> binaries =
+        compile_cuda(list.units, architecture_of(device.info()), cuda);
+    compiled->add(kernels.size(), list, binaries, start);
+    std::vector<CudaModule> modules;
+    for (size_t unit = 0; unit < binaries.size(); ++unit) {
+      modules.emplace_back(device, binaries[unit].cubin, list.units[unit].name);
+    }
+    std::vector<DeviceKernel> loaded;
+    for (const KernelSource* kernel : kernels) {
+      const KernelSource& function = *list.function_of.at(kernel->name);
+      const CudaModule& module = modules[list.unit_of.at(function.name)];
+      DeviceKernel& functions = loaded.emplace_back();
+      for (const PhaseSource& phase : function.phases) {
+        functions.phases.push_back(module.function(phase.symbol));
+      }
+    }
+    return loaded;
+  }
+
+  void require_texts(const std::vector<const KernelSource*>& kernels) const {
+    std::vector<std::string> notes;
+    for (const KernelSource* kernel : kernels) {
+      if (!kernel->text.empty()) continue;
+      notes.push_back(fmt::format("{}: {}", kernel->name, obstacles.at(kernel->name)));
+    }
+    if (notes.empty()) return;
+    throw Error(ErrorKind::unsupported,
+                fmt::format("{} of the kernels cannot run on a GPU yet", notes.size()), {}, notes);
+  }
+};
+
+std::map<std::string, std::string> obstacles_of(const Pipeline& pipeline) {
+  std::map<std::string, std::string> obstacles;
+  for (const std::vector<loop::Kernel>& variants : pipeline.loops) {
+    for (const loop::Kernel& kernel : variants) {
+      const std::string obstacle = cuda_obstacle(kernel);
+      if (!obstacle.empty()) obstacles[kernel.name] = obstacle;
+    }
+  }
+  return obstacles;
+}
+
 // What the sizes that are known need is compiled now, and every edited kernel, whose faults the
 // user wants to see; the rest when a run first needs it.
 void compile_kernels(const Graph& graph, Pipeline& pipeline, const DeviceModel& device,
                      const Bindings& sizes, const PipelineOptions& options) {
   const std::map<std::string, KernelPlace> places = emit_kernels(pipeline, device);
   require_known_kernels(options.kernel_files, places);
-  if (options.plan_only) {
-    return;
-  }
-  KernelCompiler compiler;
-  compiler.jit.cache_dir = options.cache_dir;
-  compiler.jit.cache_dir = cache_directory(compiler.jit);  // of now, whatever the folder later
-  compiler.compiled = pipeline.compiled;
+  if (options.plan_only || (device.gpu && !options.cuda)) return;
+  JitOptions jit;
+  jit.cache_dir = options.cache_dir;
+  jit.cache_dir = cache_directory(jit);  // of now, whatever the folder later
+  EditedKernels sources;
   for (const auto& [name, file] : options.kernel_files) {
-    compiler.edited[name] = {name + "_edited", read_file(file), file};
+    sources[name] = {name + "_edited", read_file(file), file};
   }
-  pipeline.executable = std::make_shared<const Executable>(graph, pipeline.plan, pipeline.sources,
-                                                           compiler, options.threads);
+  if (options.cuda) {
+    CudaOptions cuda;
+    cuda.cache_dir = jit.cache_dir;
+    const DeviceKernelCompiler compiler{*options.cuda, cuda, sources, pipeline.compiled,
+                                        obstacles_of(pipeline)};
+    pipeline.device_executable = std::make_shared<const DeviceExecutable>(
+        graph, pipeline.plan, pipeline.sources, compiler, *options.cuda);
+    pipeline.executable = pipeline.device_executable;
+  } else {
+    const KernelCompiler compiler{jit, sources, pipeline.compiled};
+    pipeline.executable = std::make_shared<const Executable>(graph, pipeline.plan, pipeline.sources,
+                                                             compiler, options.threads);
+  }
   std::vector<KernelPlace> edited;
   for (const auto& [name, file] : options.kernel_files) edited.push_back(places.at(name));
   pipeline.executable->prepare(sizes, edited);
@@ -207,14 +214,13 @@ Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const Pla
   verify(graph, pipeline.plan, "plan");
   if (options.plan_only && options.kernel_files.empty()) return pipeline;
   lower_groups(graph, pipeline);
-  if (!device.gpu) {
-    compile_kernels(graph, pipeline, device, planning.sizes, options);
-  } else if (!options.kernel_files.empty()) {
+  if (device.gpu && !options.cuda && !options.kernel_files.empty()) {
     throw Error(ErrorKind::input,
                 fmt::format("device {} is a model here: no kernel of it is compiled,"
                             " so none can be replaced",
                             device.name));
   }
+  compile_kernels(graph, pipeline, device, planning.sizes, options);
   return pipeline;
 }
 

@@ -1,6 +1,7 @@
 // The stages in a row: graph → plan → loops → sources → binaries → executable.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -8,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "api/units.h"
 #include "emit/kernel_source.h"
 #include "plan/plan.h"
 #include "report/report.h"
+#include "run/device_executable.h"
 
 namespace ingot {
 
@@ -19,14 +22,29 @@ struct CompiledUnits {
   std::mutex mutex;  // of all
   int64_t units = 0, from_cache = 0, kernels = 0, functions = 0;
   double compile_ms = 0;  // of all units, wall clock
+
+  // `Binary`: Library or CudaBinary.
+  template <class Binary>
+  void add(size_t asked, const UnitList& list, const std::vector<Binary>& binaries,
+           std::chrono::steady_clock::time_point start) {
+    const std::chrono::duration<double, std::milli> elapsed =
+        std::chrono::steady_clock::now() - start;
+    const std::lock_guard lock(mutex);
+    units += static_cast<int64_t>(list.units.size());
+    kernels += static_cast<int64_t>(asked);
+    functions += static_cast<int64_t>(list.unit_of.size());
+    compile_ms += elapsed.count();
+    for (const Binary& binary : binaries) from_cache += binary.from_cache ? 1 : 0;
+  }
 };
 
 struct Pipeline {
   std::shared_ptr<void> products;  // of start_products; none without products
   Plan plan;
   LoweredGroups loops;
-  std::vector<std::vector<KernelSource>> sources;  // like `loops`; empty but for the CPU
-  std::shared_ptr<const Executable> executable;    // null where nothing runs
+  std::vector<std::vector<KernelSource>> sources;  // like `loops`; without text where none is known
+  std::shared_ptr<const Runnable> executable;      // null where nothing runs
+  std::shared_ptr<const DeviceExecutable> device_executable;  // the same; null on the CPU
   std::shared_ptr<CompiledUnits> compiled = std::make_shared<CompiledUnits>();
 };
 
@@ -36,9 +54,10 @@ struct PipelineOptions {
   std::string cache_dir;
   int threads = 1;
   bool plan_only = false;  // loops and sources only where edited kernels are to be checked
+  std::optional<CudaDevice> cuda = {};  // where a GPU's kernels run
 };
 
-// `graph` is the graph after run_graph_passes. On a device that is not the CPU: plan and loops
+// `graph` is the graph after run_graph_passes. For a GPU that is not here: plan, loops and sources
 // only.
 Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const PlanOptions& planning,
                         const PipelineOptions& options);

@@ -64,17 +64,11 @@ int thread_count(const Options& options) {
   return thread_count(options.threads);
 }
 
-DeviceModel chosen_device(const Options& options) {
-  if (options.device.rfind("cuda", 0) == 0) {
-    throw Error(ErrorKind::input,
-                fmt::format("device {}: there is no CUDA device here", options.device), {},
-                {"use cpu, or the name of a device model to plan for (ingot devices)"});
-  }
-  return device_model(options.device);
-}
-
 Compiled::State::State(Graph program, const Options& given)
-    : options(given), device(chosen_device(given)), source(std::move(program)) {
+    : options(given),
+      target(choose_device(given)),
+      device(target.model),
+      source(std::move(program)) {
   options.threads = thread_count(given);
   planning.numerics = parse_numerics(options.numerics);
   planning.fusion = parse_fusion(options.fusion);
@@ -86,8 +80,8 @@ Compiled::State::State(Graph program, const Options& given)
 }
 
 PipelineOptions Compiled::State::pipeline_options() const {
-  return {options.plan_file, options.kernel_files, options.cache_dir, options.threads,
-          options.plan_only};
+  return {options.plan_file, options.kernel_files, options.cache_dir,
+          options.threads,   options.plan_only,    target.cuda};
 }
 
 std::shared_ptr<const Pipeline> Compiled::State::with_fusion(FusionMode mode) const {
@@ -122,14 +116,14 @@ Plan Compiled::State::separate_plan() const {
   return make_plan(graph, device, separate);
 }
 
-const Executable& Compiled::State::executable() const {
+const Runnable& Compiled::State::executable() const {
   if (options.plan_only) {
     throw Error(ErrorKind::input, "the program was compiled with plan_only: it cannot run");
   }
   if (main->executable == nullptr) {
-    throw Error(ErrorKind::input, fmt::format("device {} is a model: nothing runs on it; explain, "
-                                              "plan, print and lower do",
-                                              device.name));
+    throw Error(ErrorKind::input,
+                fmt::format("device {} is not here, so nothing runs on it", device.name), {},
+                {target.absence, "explain, plan, print, lower and emit do without it"});
   }
   return *main->executable;
 }

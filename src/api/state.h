@@ -5,6 +5,7 @@
 
 #include <mutex>
 
+#include "api/device.h"
 #include "api/pipeline.h"
 #include "graph/graph.h"
 
@@ -20,7 +21,8 @@ struct Program::State {
 
 struct Compiled::State {
   Options options;
-  DeviceModel device;
+  ChosenDevice target;
+  const DeviceModel& device;  // its model
   PlanOptions planning;
   Graph source;  // as the user wrote it
   Graph graph;   // after the passes
@@ -33,7 +35,7 @@ struct Compiled::State {
   const Pipeline& lowered() const;  // `main`, with loops and sources
   Plan separate_plan() const;       // with fusion off; nothing is compiled
   bool edited() const { return !options.plan_file.empty() || !options.kernel_files.empty(); }
-  const Executable& executable() const;  // Error{input} where nothing runs
+  const Runnable& executable() const;  // Error{input} where nothing runs
   // Edited kernels of variants that these inputs do not take. Error{input} if none is taken.
   std::vector<std::string> edited_not_run(const std::vector<Tensor>& inputs) const;
   Bindings report_sizes() const;  // of all named dimensions; 1 where not given
@@ -47,6 +49,5 @@ struct Compiled::State {
 
 // Options::threads, else INGOT_NUM_THREADS, else all cores.
 int thread_count(const Options& options);
-DeviceModel chosen_device(const Options& options);
 
 }  // namespace ingot

@@ -17,6 +17,8 @@ KernelSource emit_cpp(const loop::Kernel& kernel);
 KernelSource emit_cuda(const loop::Kernel& kernel);
 // Not yet: library products, and rows kept in a buffer of each thread's own.
 bool fits_cuda(const loop::Kernel& kernel);
+// Why not, to stand behind "…, because"; "" if it fits.
+std::string cuda_obstacle(const loop::Kernel& kernel);
 // A source for NVRTC, which includes nothing; kernels with equal `lanes` only.
 std::string cuda_unit(std::span<const KernelSource* const> kernels);
 

@@ -10,12 +10,14 @@ namespace ingot {
 struct DeviceModel {
   std::string name;  // "cpu", "h200"
   bool gpu;
-  int multiprocessors;    // cores on a CPU
-  double copy_gbs;        // device-memory copy rate, bytes read + written, GB/s
-  double cache_bytes;     // last-level cache
-  double row_bytes;       // fast memory a row may take: L2 of a core; shared memory of a block
-  double f32_gflops;      // vector FMA rate of all cores, GFLOP/s
-  double product_gflops;  // f32 (CPU) or bf16 (GPU) product rate
+  std::string architecture;  // "sm_90a"; "" on a CPU
+  std::string board;         // words of the name that the driver gives such a device
+  int multiprocessors;       // cores on a CPU
+  double copy_gbs;           // device-memory copy rate, bytes read + written, GB/s
+  double cache_bytes;        // last-level cache
+  double row_bytes;          // fast memory a row may take: L2 of a core; shared memory of a block
+  double f32_gflops;         // vector FMA rate of all cores, GFLOP/s
+  double product_gflops;     // f32 (CPU) or bf16 (GPU) product rate
   double
       instructions_gps;  // elementary-function vector work: f32 element-instructions a second, 1e9
   double launch_us;      // start of one kernel (GPU), or of the threads (CPU)

@@ -336,7 +336,7 @@ ReportJson check_json(const Graph& source, const std::vector<CheckProgram>& prog
     names.push_back(program.name);
   }
   return {{"graph", source.name},
-          {"device", "cpu"},
+          {"device", settings.device},
           {"numerics", numerics_text(settings.numerics)},
           {"environment", environment},
           {"passed", passed},

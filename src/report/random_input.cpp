@@ -63,7 +63,7 @@ Tensor random_input(const Graph& graph, size_t input, const Bindings& sizes, uin
                        range.high);
 }
 
-std::vector<Tensor> run_allocating(const Executable& executable, const std::vector<Tensor>& inputs,
+std::vector<Tensor> run_allocating(const Runnable& executable, const std::vector<Tensor>& inputs,
                                    std::vector<GroupTiming>* timings) {
   std::vector<TensorView> input_views, output_views;
   std::vector<std::vector<int64_t>> shapes;

@@ -9,6 +9,7 @@
 
 #include "loop/loop.h"
 #include "plan/plan.h"
+#include "run/device_executable.h"
 #include "run/run.h"
 
 namespace ingot {
@@ -52,20 +53,29 @@ struct BenchSettings {
   ReportProgress progress;
 };
 // Separate against fused, interleaved, medians; the object of `bench --json`, and its text.
-ReportJson bench_json(const Executable& separate, const Executable& fused,
+ReportJson bench_json(const Runnable& separate, const Runnable& fused,
                       const std::vector<Tensor>& inputs, const BenchSettings& settings,
                       const ReportJson& environment);
 std::string bench_text(const ReportJson& result);
 // The times alone.
-MeasuredTimes measure_times(const Executable& separate, const Executable& fused,
+MeasuredTimes measure_times(const Runnable& separate, const Runnable& fused,
                             const std::vector<Tensor>& inputs, const BenchSettings& settings);
+
+// The same on a GPU, on data that lies there: a call is one launch of a graph.
+ReportJson device_bench_json(const DeviceExecutable& separate, const DeviceExecutable& fused,
+                             const std::vector<Tensor>& inputs, const BenchSettings& settings,
+                             const ReportJson& environment);
+MeasuredTimes measure_device_times(const DeviceExecutable& separate, const DeviceExecutable& fused,
+                                   const std::vector<Tensor>& inputs,
+                                   const BenchSettings& settings);
 
 struct CheckProgram {
   std::string name;  // "off", "auto", "all", "edited"
-  const Executable* executable;
+  const Runnable* executable;
 };
 struct CheckSettings {
   Numerics numerics = Numerics::exact;
+  std::string device = "cpu";
   std::optional<double> rtol, atol;  // instead of the contract's bounds
   ReportProgress progress;
 };
@@ -86,7 +96,7 @@ IntegerRange input_range(const Graph& graph, NodeId input, const Bindings& sizes
 Tensor random_input(const Graph& graph, size_t input, const Bindings& sizes, uint64_t seed,
                     double scale);
 // Allocates the outputs and runs.
-std::vector<Tensor> run_allocating(const Executable& executable, const std::vector<Tensor>& inputs,
+std::vector<Tensor> run_allocating(const Runnable& executable, const std::vector<Tensor>& inputs,
                                    std::vector<GroupTiming>* timings = nullptr);
 
 }  // namespace ingot

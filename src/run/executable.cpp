@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <map>
 #include <mutex>
 
 #include "base/error.h"
 #include "base/float_environment.h"
 #include "base/report_text.h"
 #include "base/text.h"
+#include "run/arguments.h"
 #include "run/kernel_set.h"
 #include "run/memory_block.h"
 #include "run/product.h"
@@ -20,31 +20,6 @@
 namespace ingot {
 namespace {
 
-// Where a node's value lies during a run.
-struct Home {
-  enum class Kind : uint8_t { input, output, constant, arena } kind = Kind::arena;
-  size_t slot = 0;            // of inputs or outputs
-  std::byte* data = nullptr;  // of a constant
-};
-
-std::vector<Home> find_homes(const Graph& graph) {
-  std::vector<Home> homes(graph.nodes.size());
-  for (size_t id = 0; id < graph.nodes.size(); ++id) {
-    const Node& node = graph.nodes[id];
-    if (node.data == nullptr) continue;
-    // Kernels read constants only; the pointer's type is that of all buffers.
-    homes[id] = {Home::Kind::constant, 0, const_cast<std::byte*>(node.data->data())};
-  }
-  for (size_t slot = graph.outputs.size(); slot-- > 0;) {
-    Home& home = homes[static_cast<size_t>(graph.outputs[slot])];
-    if (home.kind != Home::Kind::constant) home = {Home::Kind::output, slot, nullptr};
-  }
-  for (size_t slot = 0; slot < graph.inputs.size(); ++slot) {
-    homes[static_cast<size_t>(graph.inputs[slot])] = {Home::Kind::input, slot, nullptr};
-  }
-  return homes;
-}
-
 // Buffers of one run at a time, kept for the next.
 struct RunMemory {
   MemoryBlock arena, scratch;
@@ -56,53 +31,21 @@ struct RunMemory {
   std::vector<KernelPlace> variants;  // of each group, for this run
 };
 
-std::string shape_of(const std::vector<int64_t>& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
-
-void check_view(const TensorView& view, const std::string& name, DType dtype) {
-  if (view.dtype != dtype) {
-    fail_input({}, fmt::format("{}: expected {}, got {}", name, dtype_name(dtype),
-                               dtype_name(view.dtype)));
-  }
-  if (!view.strides.empty() && view.strides.size() != view.shape.size()) {
-    fail_input({}, fmt::format("{}: {} strides for shape {}", name, view.strides.size(),
-                               shape_of(view.shape)));
-  }
-}
-
-void check_output(const TensorView& view, const std::string& name, DType dtype,
-                  const std::vector<int64_t>& shape, int64_t bytes) {
-  check_view(view, name, dtype);
-  if (view.shape != shape) {
-    fail_input({},
-               fmt::format("{}: expected {}, got {}", name, shape_of(shape), shape_of(view.shape)));
-  }
-  if (bytes > 0 && view.data == nullptr) fail_input({}, fmt::format("{}: no memory given", name));
-  for (size_t d = 0; bytes > 0 && d < view.strides.size(); ++d) {
-    if (view.strides[d] == 0 && shape[d] > 1) {
-      fail_input({}, fmt::format("{}: an output cannot have stride 0 (dimension {} of {})", name, d,
-                                 shape_of(shape)));
-    }
-  }
-}
-
 }  // namespace
 
 struct Executable::State {
   Graph graph;
   Plan plan;
-  std::unique_ptr<KernelSet> kernels;
+  std::unique_ptr<KernelSet<LoadedKernel>> kernels;
   int threads = 1;
   std::shared_ptr<ThreadPool> pool;  // nullptr with one thread
   std::vector<Home> homes;
   mutable PackedConstants constants;
+  SizingCache<Sizing> sizings;
 
   std::mutex mutex;  // of what follows
-  std::map<std::vector<int64_t>, std::shared_ptr<const Sizing>> sizings;
   std::vector<std::unique_ptr<RunMemory>> free_memory;
 
-  std::shared_ptr<const Sizing> sizing_of(const std::vector<TensorView>& inputs);
   std::unique_ptr<RunMemory> take_memory();
   void give_back(std::unique_ptr<RunMemory> memory);
 
@@ -134,27 +77,6 @@ struct MemoryLease {
 
 }  // namespace
 
-std::shared_ptr<const Sizing> Executable::State::sizing_of(const std::vector<TensorView>& inputs) {
-  constexpr size_t most_kept = 64;
-  std::vector<int64_t> key;
-  for (const TensorView& input : inputs) {
-    key.push_back(static_cast<int64_t>(input.shape.size()));
-    key.insert(key.end(), input.shape.begin(), input.shape.end());
-  }
-  {
-    const std::lock_guard lock(mutex);
-    const auto found = sizings.find(key);
-    if (found != sizings.end()) return found->second;
-  }
-  std::vector<std::vector<int64_t>> shapes;
-  for (const TensorView& input : inputs) shapes.push_back(input.shape);
-  auto sizing = std::make_shared<const Sizing>(make_sizing(graph, plan, *kernels, shapes));
-  const std::lock_guard lock(mutex);
-  if (sizings.size() >= most_kept) sizings.clear();
-  sizings[std::move(key)] = sizing;
-  return sizing;
-}
-
 std::unique_ptr<RunMemory> Executable::State::take_memory() {
   const std::lock_guard lock(mutex);
   if (!free_memory.empty()) {
@@ -180,9 +102,6 @@ void Executable::State::give_back(std::unique_ptr<RunMemory> memory) {
 void Executable::State::place_inputs(const std::vector<TensorView>& inputs, const Sizing& sizing,
                                      RunMemory& memory) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (sizing.input_bytes[i] > 0 && inputs[i].data == nullptr) {
-      fail_input({}, fmt::format("{}: no memory given", graph[graph.inputs[i]].name));
-    }
     if (is_plain(inputs[i])) {
       memory.input_data[i] = static_cast<std::byte*>(inputs[i].data);
       continue;
@@ -197,22 +116,10 @@ void Executable::State::place_outputs(const std::vector<TensorView>& inputs,
                                       const std::vector<TensorView>& outputs, const Sizing& sizing,
                                       RunMemory& memory) const {
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string& name = graph.output_names[i];
-    const DType dtype = graph[graph.outputs[i]].type.dtype;
-    check_output(outputs[i], name, dtype, sizing.output_shapes[i], sizing.output_bytes[i]);
     bool direct = is_plain(outputs[i]);
     const ByteRange range = byte_range(outputs[i]);
     for (size_t k = 0; direct && k < inputs.size(); ++k) {
       direct = !overlap(range, byte_range(inputs[k]));
-    }
-    for (size_t k = 0; k < i; ++k) {
-      // Strided outputs may lie between each other's elements; plain ones that overlap collide.
-      const bool same = graph.outputs[i] == graph.outputs[k] && outputs[i].data == outputs[k].data;
-      if (same || !is_plain(outputs[i]) || !is_plain(outputs[k]) ||
-          !overlap(range, byte_range(outputs[k]))) {
-        continue;
-      }
-      fail_input({}, fmt::format("outputs {} and {} share memory", graph.output_names[k], name));
     }
     memory.output_is_direct[i] = direct ? 1 : 0;
     memory.output_data[i] = direct ? static_cast<std::byte*>(outputs[i].data)
@@ -243,7 +150,8 @@ std::byte* Executable::State::address(NodeId node, const Sizing& sizing,
     case Home::Kind::output:
       return memory.output_data[home.slot];
     case Home::Kind::constant:
-      return home.data;
+      // Kernels read constants only; the pointer's type is that of all buffers.
+      return const_cast<std::byte*>(graph[node].data->data());
     case Home::Kind::arena:
       break;
   }
@@ -323,6 +231,15 @@ void Executable::State::run_phase(KernelPlace place, size_t phase, const Variant
   }
 }
 
+LoadedKernel loaded_kernel(const KernelSource& source, const Library& library) {
+  LoadedKernel kernel;
+  for (const PhaseSource& phase : source.phases) {
+    kernel.phases.push_back(library.entry(phase.symbol));
+  }
+  kernel.library = library;
+  return kernel;
+}
+
 Executable::Executable(Graph graph, Plan plan, std::vector<std::vector<KernelSource>> sources,
                        KernelLoader load, int threads)
     : state_(std::make_unique<State>()) {
@@ -339,7 +256,7 @@ Executable::Executable(Graph graph, Plan plan, std::vector<std::vector<KernelSou
   }
   state_->graph = std::move(graph);
   state_->plan = std::move(plan);
-  state_->kernels = std::make_unique<KernelSet>(std::move(sources), std::move(load));
+  state_->kernels = std::make_unique<KernelSet<LoadedKernel>>(std::move(sources), std::move(load));
   state_->threads = thread_count(threads);
   if (state_->threads > 1) state_->pool = shared_thread_pool(state_->threads);
 }
@@ -351,16 +268,13 @@ void Executable::run(const std::vector<TensorView>& inputs, const std::vector<Te
                      std::vector<GroupTiming>* timings) const {
   State& state = *state_;
   const Graph& graph = state.graph;
-  if (inputs.size() != graph.inputs.size() || outputs.size() != graph.outputs.size()) {
-    fail_input(
-        {}, fmt::format("{} takes {} inputs and {} outputs, got {} and {}", graph.name,
-                        graph.inputs.size(), graph.outputs.size(), inputs.size(), outputs.size()));
-  }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const Node& node = graph[graph.inputs[i]];
-    check_view(inputs[i], node.name, node.type.dtype);
-  }
-  const std::shared_ptr<const Sizing> sizing = state.sizing_of(inputs);
+  check_inputs(graph, inputs, outputs);
+  const std::shared_ptr<const Sizing> sizing =
+      state.sizings.find(inputs, [&](const std::vector<std::vector<int64_t>>& shapes) {
+        return make_sizing(graph, state.plan, state.kernels->sources(), shapes);
+      });
+  check_input_memory(graph, inputs, *sizing);
+  check_outputs(graph, outputs, *sizing);
   const MemoryLease lease(state);
   RunMemory& memory = *lease.memory;
   memory.arena.reserve(sizing->arena_bytes);
@@ -386,31 +300,10 @@ void Executable::run(const std::vector<TensorView>& inputs, const std::vector<Te
   state.deliver_outputs(outputs, *sizing, memory);
 }
 
-std::vector<KernelPlace> Executable::chosen(const Bindings& sizes) const {
-  std::vector<KernelPlace> places;
-  for (size_t g = 0; g < state_->kernels->groups(); ++g) {
-    const std::vector<Schedule>& schedules = state_->plan.groups[g].schedules;
-    const auto first = std::find_if(schedules.begin(), schedules.end(),
-                                    [&](const Schedule& each) { return guards_hold(each, sizes); });
-    places.push_back({g, static_cast<size_t>(first - schedules.begin())});
-  }
-  return places;
-}
-
 void Executable::prepare(const Bindings& sizes, const std::vector<KernelPlace>& others) const {
   std::vector<KernelPlace> places = chosen(sizes);
   places.insert(places.end(), others.begin(), others.end());
   state_->kernels->require(places);
-}
-
-std::vector<std::vector<int64_t>> Executable::output_shapes(
-    const std::vector<std::vector<int64_t>>& input_shapes) const {
-  const Bindings bindings = bind_sizes(state_->graph, input_shapes);
-  std::vector<std::vector<int64_t>> shapes;
-  for (const NodeId output : state_->graph.outputs) {
-    shapes.push_back(evaluate(state_->graph[output].type.shape, bindings));
-  }
-  return shapes;
 }
 
 const Graph& Executable::graph() const { return state_->graph; }

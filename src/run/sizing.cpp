@@ -55,7 +55,8 @@ bool guards_hold(const Schedule& schedule, const Bindings& bindings) {
   });
 }
 
-Sizing make_sizing(const Graph& graph, const Plan& plan, const KernelSet& kernels,
+Sizing make_sizing(const Graph& graph, const Plan& plan,
+                   const std::vector<std::vector<KernelSource>>& sources,
                    const std::vector<std::vector<int64_t>>& input_shapes) {
   Sizing sizing;
   const Bindings bindings = bind_sizes(graph, input_shapes);
@@ -76,12 +77,12 @@ Sizing make_sizing(const Graph& graph, const Plan& plan, const KernelSet& kernel
   }
   sizing.arena_bytes = buffers.arena_bytes;
   const int64_t workspace_begin = aligned(buffers.arena_bytes);
-  for (size_t g = 0; g < kernels.groups(); ++g) {
+  for (size_t g = 0; g < sources.size(); ++g) {
     std::vector<VariantSizing>& variants = sizing.groups.emplace_back();
-    for (size_t v = 0; v < kernels.variants(g); ++v) {
+    for (size_t v = 0; v < sources[g].size(); ++v) {
       variants.emplace_back();
       if (!guards_hold(plan.groups[g].schedules[v], bindings)) continue;
-      variants.back() = size_variant(kernels.source({g, v}), bindings, workspace_begin, sizing);
+      variants.back() = size_variant(sources[g][v], bindings, workspace_begin, sizing);
     }
   }
   return sizing;

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <vector>
 
-#include "run/kernel_set.h"
+#include "run/run.h"
 
 namespace ingot {
 
@@ -29,7 +32,40 @@ struct Sizing {
 bool guards_hold(const Schedule& schedule, const Bindings& bindings);
 
 // Error{input} for shapes that do not fit the program.
-Sizing make_sizing(const Graph& graph, const Plan& plan, const KernelSet& kernels,
+Sizing make_sizing(const Graph& graph, const Plan& plan,
+                   const std::vector<std::vector<KernelSource>>& sources,
                    const std::vector<std::vector<int64_t>>& input_shapes);
+
+// Sizings by the shapes of the inputs; all are forgotten when there are many.
+template <class Made>
+class SizingCache {
+ public:
+  // `make` gets the shapes. Thread-safe.
+  template <class Make>
+  std::shared_ptr<const Made> find(const std::vector<TensorView>& inputs, const Make& make) {
+    constexpr size_t most_kept = 64;
+    std::vector<int64_t> key;
+    for (const TensorView& input : inputs) {
+      key.push_back(static_cast<int64_t>(input.shape.size()));
+      key.insert(key.end(), input.shape.begin(), input.shape.end());
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = known_.find(key);
+      if (found != known_.end()) return found->second;
+    }
+    std::vector<std::vector<int64_t>> shapes;
+    for (const TensorView& input : inputs) shapes.push_back(input.shape);
+    auto made = std::make_shared<const Made>(make(shapes));
+    const std::lock_guard lock(mutex_);
+    if (known_.size() >= most_kept) known_.clear();
+    known_[std::move(key)] = made;
+    return made;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::vector<int64_t>, std::shared_ptr<const Made>> known_;
+};
 
 }  // namespace ingot

@@ -1,0 +1,28 @@
+// The device that a program is compiled for.
+#pragma once
+
+#include <ingot/options.h>
+
+#include <optional>
+#include <string>
+
+#include "plan/device_model.h"
+#include "run/cuda_driver.h"
+
+namespace ingot {
+
+struct ChosenDevice {
+  DeviceModel model;
+  std::optional<CudaDevice> cuda;  // where kernels run; of a model only if such a GPU is here
+  std::string absence;             // why nothing runs
+};
+
+// "cpu", "cuda", "cuda:1", or a model's name. The driver is asked only where something is to run.
+// Error{input}: an unknown name, a device that is not here.
+ChosenDevice choose_device(const Options& options);
+
+// The model of a GPU that is here: the one of its board; else the nearest one, with the numbers
+// that the driver tells.
+DeviceModel model_of(const CudaDeviceInfo& device);
+
+}  // namespace ingot

@@ -1,0 +1,254 @@
+// bench on a GPU: bursts of calls over several sets of buffers, captured as graphs and timed by
+// events, in turns with a copy of the same bytes.
+
+#include <algorithm>
+#include <chrono>
+
+#include <nlohmann/json.hpp>
+
+#include "report/bench_result.h"
+#include "report/report.h"
+
+namespace ingot {
+namespace {
+
+constexpr int least_repeats = 7, most_repeats = 1000;
+constexpr int least_calls = 4;  // of a burst
+constexpr int most_sets = 512;
+constexpr int64_t caches_passed = 4;     // the sets are this many times as large as the L2 cache
+constexpr double default_seconds = 1;    // of repeats
+constexpr double warm_up_seconds = 0.2;  // for the clocks
+constexpr int host_calls = 32;           // timed together: fewer than a stream queues
+
+using Clock = std::chrono::steady_clock;
+double us_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+using Addresses = std::vector<void*>;
+
+// Inputs and outputs on the device, several times.
+struct BufferSets {
+  std::vector<CudaMemory> memory;
+  std::vector<Addresses> inputs, outputs;  // of each set
+
+  BufferSets(const DeviceCall& call, const std::vector<Tensor>& data) {
+    int64_t bytes = 1;
+    for (const int64_t each : call.input_bytes()) bytes += each;
+    for (const int64_t each : call.output_bytes()) bytes += each;
+    const CudaDevice& device = call.stream().device();
+    const int64_t wanted = (caches_passed * device.info().l2_bytes - 1) / bytes + 1;
+    const int64_t possible = std::max<int64_t>(1, device.free_bytes() / 3 / bytes);
+    const int64_t count = std::min(std::clamp<int64_t>(wanted, least_calls, most_sets), possible);
+    for (int64_t set = 0; set < count; ++set) {
+      inputs.push_back(allocate(call.stream(), call.input_bytes()));
+      outputs.push_back(allocate(call.stream(), call.output_bytes()));
+      for (size_t i = 0; i < data.size(); ++i) {
+        void* const to = inputs.back()[i];
+        if (set == 0) {
+          copy_to_device(call.stream(), to, data[i].data(), data[i].bytes());
+        } else {
+          copy_on_device(call.stream(), to, inputs[0][i], data[i].bytes());
+        }
+      }
+    }
+    call.stream().synchronize();
+  }
+  size_t count() const { return inputs.size(); }
+
+ private:
+  Addresses allocate(const CudaStream& stream, const std::vector<int64_t>& bytes) {
+    Addresses addresses;
+    for (const int64_t each : bytes) {
+      memory.emplace_back(stream, each);
+      addresses.push_back(memory.back().address());
+    }
+    return addresses;
+  }
+};
+
+// A piece of work that is captured once and timed as a whole.
+struct Burst {
+  const CudaStream& stream;
+  CudaGraph graph;
+  CudaEvent start, end;
+  double calls;
+
+  Burst(const CudaStream& on, double count, const std::function<void()>& work)
+      : stream(on), graph(on, work), start(on.device()), end(on.device()), calls(count) {}
+  double us_a_call() const {
+    stream.record(start);
+    graph.launch(stream);
+    stream.record(end);
+    end.synchronize();
+    return end.ms_since(start) * 1e3 / calls;
+  }
+};
+
+// One program on the shared buffers.
+struct Side {
+  const DeviceExecutable& program;
+  DeviceCall call;
+  std::optional<Burst> burst;
+  Samples samples;
+  size_t next_set = 0;
+
+  Side(const DeviceExecutable& of, const std::vector<std::vector<int64_t>>& shapes)
+      : program(of), call(of.call(shapes)) {
+    samples.group_us.resize(of.plan().groups.size());
+  }
+
+  std::vector<Tensor> results(const BufferSets& sets) {
+    call.launch(sets.inputs[0], sets.outputs[0]);
+    call.finish();
+    std::vector<Tensor> tensors;
+    const Graph& graph = program.graph();
+    for (size_t i = 0; i < sets.outputs[0].size(); ++i) {
+      tensors.push_back(
+          Tensor::uninitialized(graph[graph.outputs[i]].type.dtype, output_shapes[i]));
+      copy_to_host(call.stream(), tensors[i].data(), sets.outputs[0][i], tensors[i].bytes());
+    }
+    call.stream().synchronize();
+    return tensors;
+  }
+  std::vector<std::vector<int64_t>> output_shapes;
+
+  void capture(const BufferSets& sets, int rounds) {
+    burst.emplace(call.stream(), static_cast<double>(sets.count()) * rounds, [&] {
+      for (int round = 0; round < rounds; ++round) {
+        for (size_t set = 0; set < sets.count(); ++set) {
+          call.launch(sets.inputs[set], sets.outputs[set]);
+        }
+      }
+    });
+  }
+  size_t turn(const BufferSets& sets) { return next_set = (next_set + 1) % sets.count(); }
+
+  void time_kernels() { samples.kernel_us.push_back(burst->us_a_call()); }
+  void time_calls(const BufferSets& sets) {
+    size_t set = turn(sets);
+    call.launch_graph(sets.inputs[set], sets.outputs[set]);  // the first one captures
+    call.finish();
+    set = turn(sets);
+    const auto start = Clock::now();
+    call.launch_graph(sets.inputs[set], sets.outputs[set]);
+    call.finish();
+    samples.end_to_end_us.push_back(us_since(start));
+    const auto many = Clock::now();
+    for (int i = 0; i < host_calls; ++i) {
+      set = turn(sets);
+      call.launch_graph(sets.inputs[set], sets.outputs[set]);
+    }
+    samples.host_us.push_back(us_since(many) / host_calls);
+    call.finish();
+  }
+  void time_groups(const BufferSets& sets) {
+    std::vector<CudaEvent> marks;
+    for (size_t g = 0; g <= samples.group_us.size(); ++g) marks.emplace_back(program.device());
+    const size_t set = turn(sets);
+    call.launch(sets.inputs[set], sets.outputs[set], &marks);
+    call.finish();
+    for (size_t g = 0; g < samples.group_us.size(); ++g) {
+      samples.group_us[g].push_back(marks[g + 1].ms_since(marks[g]) * 1e3);
+    }
+  }
+};
+
+// Half of the bytes read, half written.
+struct CopyBurst {
+  CudaMemory from, to;
+  Burst burst;
+  int64_t half;
+
+  CopyBurst(const CudaStream& stream, int64_t bytes, int64_t sets, int rounds)
+      : from(stream, std::max<int64_t>(bytes / 2, 1) * sets),
+        to(stream, std::max<int64_t>(bytes / 2, 1) * sets),
+        burst(stream, static_cast<double>(sets) * rounds,
+              [&] {
+                const int64_t each = std::max<int64_t>(bytes / 2, 1);
+                for (int64_t copy = 0; copy < sets * rounds; ++copy) {
+                  const int64_t offset = copy % sets * each;
+                  copy_on_device(stream, static_cast<std::byte*>(to.address()) + offset,
+                                 static_cast<std::byte*>(from.address()) + offset, each);
+                }
+              }),
+        half(std::max<int64_t>(bytes / 2, 1)) {
+    fill_bytes(stream, from.address(), 1, from.bytes());
+  }
+  double gbs(double us) const { return static_cast<double>(2 * half) / us / 1e3; }
+};
+
+// Runs all three in turns; which of the two programs is first changes from turn to turn.
+void run_in_turns(Side& separate, Side& fused, const CopyBurst& copy, const BufferSets& sets,
+                  const BenchSettings& settings, BenchRun& run) {
+  const auto warm_up = Clock::now();
+  do {
+    separate.burst->us_a_call();
+    fused.burst->us_a_call();
+    copy.burst.us_a_call();
+  } while (us_since(warm_up) < warm_up_seconds * 1e6);
+  const auto start = Clock::now();
+  const int wanted = settings.repeats > 0 ? settings.repeats : most_repeats;
+  std::vector<double> copy_us;
+  while (run.repeats < wanted) {
+    Side* order[] = {&separate, &fused};
+    if (run.repeats % 2 == 1) std::swap(order[0], order[1]);
+    for (Side* side : order) side->time_kernels();
+    copy_us.push_back(copy.burst.us_a_call());
+    for (Side* side : order) side->time_calls(sets);
+    for (Side* side : order) side->time_groups(sets);
+    ++run.repeats;
+    const double seconds = us_since(start) / 1e6;
+    if (settings.progress) {
+      settings.progress(settings.repeats > 0 ? static_cast<double>(run.repeats) / settings.repeats
+                                             : std::min(1.0, seconds / default_seconds),
+                        "separate, fused and a copy in turns");
+    }
+    if (settings.repeats == 0 && run.repeats >= least_repeats && seconds > default_seconds) break;
+  }
+  run.copy_gbs = copy.gbs(median(copy_us));
+}
+
+BenchRun measure(const DeviceExecutable& separate, const DeviceExecutable& fused,
+                 const std::vector<Tensor>& inputs, const BenchSettings& settings) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Tensor& input : inputs) shapes.push_back(input.shape());
+  Side first(separate, shapes), second(fused, shapes);
+  first.output_shapes = second.output_shapes = fused.output_shapes(shapes);
+  const BufferSets sets(second.call, inputs);
+  const int rounds = static_cast<int>((least_calls - 1) / sets.count() + 1);
+
+  BenchRun run;
+  run.buffer_sets = static_cast<int>(sets.count());
+  const std::vector<Tensor> of_separate = first.results(sets), of_fused = second.results(sets);
+  for (size_t i = 0; i < of_fused.size(); ++i) {
+    run.difference = worse(run.difference, compare(of_separate[i], of_fused[i]));
+  }
+  first.capture(sets, rounds);
+  second.capture(sets, rounds);
+  run.copy_bytes = fused_bytes(fused.plan(), sizes_of(fused.graph(), inputs));
+  const CopyBurst copy(second.call.stream(), run.copy_bytes, static_cast<int64_t>(sets.count()),
+                       rounds);
+  run_in_turns(first, second, copy, sets, settings, run);
+  run.separate = std::move(first.samples);
+  run.fused = std::move(second.samples);
+  return run;
+}
+
+}  // namespace
+
+MeasuredTimes measure_device_times(const DeviceExecutable& separate, const DeviceExecutable& fused,
+                                   const std::vector<Tensor>& inputs,
+                                   const BenchSettings& settings) {
+  const BenchRun run = measure(separate, fused, inputs, settings);
+  return measured_times(run.separate, run.fused, run.copy_gbs);
+}
+
+ReportJson device_bench_json(const DeviceExecutable& separate, const DeviceExecutable& fused,
+                             const std::vector<Tensor>& inputs, const BenchSettings& settings,
+                             const ReportJson& environment) {
+  const BenchRun run = measure(separate, fused, inputs, settings);
+  return bench_result(separate, fused, inputs, run, *settings.device, environment);
+}
+
+}  // namespace ingot

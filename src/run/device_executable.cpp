@@ -1,0 +1,155 @@
+#include "run/device_executable.h"
+
+#include "base/error.h"
+#include "run/device_launch.h"
+#include "run/device_state.h"
+#include "run/memory_block.h"
+#include "run/strided_copy.h"
+
+namespace ingot {
+namespace {
+
+// Copies of a call's inputs on the device.
+struct Upload {
+  std::vector<MemoryBlock> packed;  // of tensors that are not row-major without gaps
+  std::vector<CudaMemory> memory;
+  std::vector<void*> addresses;
+
+  Upload(const CudaStream& stream, const std::vector<TensorView>& inputs,
+         const std::vector<int64_t>& bytes)
+      : packed(inputs.size()) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const void* source = inputs[i].data;
+      if (bytes[i] > 0 && !is_plain(inputs[i])) {
+        std::byte* const copy = packed[i].reserve(bytes[i]);
+        copy_strided(inputs[i], copy, CopyDirection::pack, nullptr);
+        source = copy;
+      }
+      memory.emplace_back(stream, bytes[i]);
+      addresses.push_back(memory.back().address());
+      copy_to_device(stream, addresses.back(), source, bytes[i]);
+    }
+  }
+};
+
+void download(const CudaStream& stream, const std::vector<void*>& addresses,
+              const std::vector<TensorView>& outputs, const std::vector<int64_t>& bytes) {
+  std::vector<MemoryBlock> unpacked(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    void* const target = is_plain(outputs[i]) ? outputs[i].data : unpacked[i].reserve(bytes[i]);
+    copy_to_host(stream, target, addresses[i], bytes[i]);
+  }
+  stream.synchronize();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (is_plain(outputs[i])) continue;
+    copy_strided(outputs[i], unpacked[i].data(), CopyDirection::unpack, nullptr);
+  }
+}
+
+}  // namespace
+
+DeviceProgram::DeviceProgram(Graph program, Plan its_plan,
+                             std::vector<std::vector<KernelSource>> sources, DeviceLoader load,
+                             const CudaDevice& where)
+    : graph(std::move(program)),
+      plan(std::move(its_plan)),
+      device(where),
+      kernels(std::move(sources), std::move(load)),
+      homes(find_homes(graph)),
+      constants(graph.nodes.size()) {
+  const CudaStream stream(device);
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    if (node.data == nullptr) continue;
+    constants[id] = CudaMemory(stream, node.data->bytes());
+    copy_to_device(stream, constants[id].address(), node.data->data(), node.data->bytes());
+  }
+  stream.synchronize();
+}
+
+DeviceSizing DeviceProgram::make_device_sizing(
+    const std::vector<std::vector<int64_t>>& input_shapes) const {
+  DeviceSizing sizing;
+  sizing.numbers = make_sizing(graph, plan, kernels.sources(), input_shapes);
+  const Bindings bindings = bind_sizes(graph, input_shapes);
+  for (size_t g = 0; g < kernels.groups(); ++g) {
+    auto& variants = sizing.launches.emplace_back(kernels.variants(g));
+    for (size_t v = 0; v < variants.size(); ++v) {
+      if (!sizing.numbers.groups[g][v].permitted) continue;
+      for (const PhaseSource& phase : kernels.source({g, v}).phases) {
+        variants[v].push_back(launch_of(phase, bindings));
+      }
+    }
+  }
+  return sizing;
+}
+
+DeviceExecutable::DeviceExecutable(Graph graph, Plan plan,
+                                   std::vector<std::vector<KernelSource>> sources,
+                                   DeviceLoader load, const CudaDevice& device) {
+  INGOT_CHECK(sources.size() == plan.groups.size(), "{} kernels for {} groups", sources.size(),
+              plan.groups.size());
+  for (size_t g = 0; g < sources.size(); ++g) {
+    INGOT_CHECK(sources[g].size() == plan.groups[g].schedules.size(),
+                "{}: {} variants for {} schedules", plan.groups[g].name, sources[g].size(),
+                plan.groups[g].schedules.size());
+  }
+  program_ = std::make_shared<DeviceProgram>(std::move(graph), std::move(plan), std::move(sources),
+                                             std::move(load), device);
+}
+
+DeviceExecutable::~DeviceExecutable() = default;
+
+void DeviceExecutable::run(const std::vector<TensorView>& inputs,
+                           const std::vector<TensorView>& outputs,
+                           std::vector<GroupTiming>* timings) const {
+  DeviceProgram& program = *program_;
+  check_inputs(program.graph, inputs, outputs);
+  const std::shared_ptr<const DeviceSizing> sizing =
+      program.sizings.find(inputs, [&](const std::vector<std::vector<int64_t>>& shapes) {
+        return program.make_device_sizing(shapes);
+      });
+  check_input_memory(program.graph, inputs, sizing->numbers);
+  check_outputs(program.graph, outputs, sizing->numbers);
+
+  DeviceCall call(std::make_unique<DeviceCallState>(program_, sizing));
+  const Upload given(call.stream(), inputs, call.input_bytes());
+  std::vector<CudaMemory> memory;
+  std::vector<void*> addresses;
+  for (const int64_t bytes : call.output_bytes()) {
+    memory.emplace_back(call.stream(), bytes);
+    addresses.push_back(memory.back().address());
+  }
+  std::vector<CudaEvent> marks;
+  for (size_t g = 0; timings != nullptr && g <= program.kernels.groups(); ++g) {
+    marks.emplace_back(program.device);
+  }
+  call.launch(given.addresses, addresses, timings == nullptr ? nullptr : &marks);
+  call.finish();
+  download(call.stream(), addresses, outputs, call.output_bytes());
+  if (timings == nullptr) return;
+  timings->clear();
+  for (const KernelPlace& place : call.places()) {
+    const size_t g = place.group;
+    timings->push_back({static_cast<int>(g), marks[g + 1].ms_since(marks[g]) * 1e3,
+                        static_cast<int>(place.variant)});
+  }
+}
+
+void DeviceExecutable::prepare(const Bindings& sizes,
+                               const std::vector<KernelPlace>& others) const {
+  std::vector<KernelPlace> places = chosen(sizes);
+  places.insert(places.end(), others.begin(), others.end());
+  program_->kernels.require(places);
+}
+
+const Graph& DeviceExecutable::graph() const { return program_->graph; }
+const Plan& DeviceExecutable::plan() const { return program_->plan; }
+const CudaDevice& DeviceExecutable::device() const { return program_->device; }
+
+DeviceCall DeviceExecutable::call(const std::vector<std::vector<int64_t>>& input_shapes) const {
+  auto sizing = std::make_shared<const DeviceSizing>(program_->make_device_sizing(input_shapes));
+  return DeviceCall(std::make_unique<DeviceCallState>(program_, std::move(sizing)));
+}
+
+}  // namespace ingot

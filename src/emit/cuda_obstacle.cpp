@@ -23,11 +23,7 @@ std::string cuda_obstacle(const Kernel& kernel) {
   for (const Phase& phase : kernel.phases) {
     if (has_product(phase.body)) return "it holds a matrix product or convolution";
   }
-  if (!kernel.scratch.empty()) {
-    return fmt::format("it keeps '{}' in a buffer of each thread's own", kernel.scratch[0].name);
-  }
-  return "it holds values of a dtype that CUDA kernels do not have yet (i8, i16, u16, u32, u64, "
-         "f8)";
+  return fmt::format("it keeps '{}' in a buffer of each thread's own", kernel.scratch.at(0).name);
 }
 
 }  // namespace ingot

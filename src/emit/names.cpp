@@ -14,20 +14,21 @@ bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 |
 
 // Words of C++ that a value might be called, and names that emitted code uses itself.
 constexpr std::string_view own_words[] = {
-    "alignas",  "alignof",  "and",       "asm",       "auto",      "bitand",     "bitor",
-    "bool",     "break",    "case",      "catch",     "char",      "class",      "compl",
-    "concept",  "const",    "consteval", "constexpr", "constinit", "continue",   "decltype",
-    "default",  "delete",   "do",        "double",    "else",      "enum",       "explicit",
-    "export",   "extern",   "false",     "float",     "for",       "friend",     "goto",
-    "if",       "inline",   "int",       "long",      "mutable",   "namespace",  "new",
-    "noexcept", "not",      "nullptr",   "operator",  "or",        "private",    "protected",
-    "public",   "register", "requires",  "return",    "short",     "signed",     "sizeof",
-    "static",   "struct",   "switch",    "template",  "this",      "throw",      "true",
-    "try",      "typedef",  "typeid",    "typename",  "typeof",    "union",      "unix",
-    "linux",    "unsigned", "using",     "virtual",   "void",      "volatile",   "while",
-    "xor",      "call",     "l",         "min",       "divisor",   "KernelCall", "F32",
-    "F64",      "I32",      "I64",       "M32",       "M64",       "main",       "Live",
-    "all_lanes"};
+    "alignas",   "alignof",      "and",       "asm",       "auto",      "bitand",     "bitor",
+    "bool",      "break",        "case",      "catch",     "char",      "class",      "compl",
+    "concept",   "const",        "consteval", "constexpr", "constinit", "continue",   "decltype",
+    "default",   "delete",       "do",        "double",    "else",      "enum",       "explicit",
+    "export",    "extern",       "false",     "float",     "for",       "friend",     "goto",
+    "if",        "inline",       "int",       "long",      "mutable",   "namespace",  "new",
+    "noexcept",  "not",          "nullptr",   "operator",  "or",        "private",    "protected",
+    "public",    "register",     "requires",  "return",    "short",     "signed",     "sizeof",
+    "static",    "struct",       "switch",    "template",  "this",      "throw",      "true",
+    "try",       "typedef",      "typeid",    "typename",  "typeof",    "union",      "unix",
+    "linux",     "unsigned",     "using",     "virtual",   "void",      "volatile",   "while",
+    "xor",       "call",         "l",         "min",       "divisor",   "KernelCall", "F32",
+    "F64",       "I32",          "I64",       "M32",       "M64",       "main",       "Live",
+    "all_lanes", "KernelReport", "report",    "thread",    "threadIdx", "blockIdx",   "blockDim",
+    "gridDim"};
 
 std::string_view word_at(std::string_view text, size_t begin) {
   size_t end = begin;

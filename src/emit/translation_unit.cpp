@@ -205,6 +205,9 @@ std::string vocabulary_text() {
   text += fmt::format("{}{}", call_text, small_text);
   for (const Routine& routine : routines) text += routine.text;
   for (DType dtype : all_dtypes) text += gather_text(dtype) + scatter_text(dtype);
+  text += device::cuda_prelude(device::all_sections(), 2);
+  text += cuda_small_text;
+  for (const Routine& routine : cuda_routines) text += routine.text;
   return text;
 }
 

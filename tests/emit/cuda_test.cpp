@@ -96,6 +96,31 @@ TEST(Cuda, WhatIsNotWrittenYetIsKnown) {
   EXPECT_FALSE(fits_cuda(kernel));
 }
 
+// The words that a kernel's text uses itself.
+TEST(Cuda, UsersMayCallTensorsAnything) {
+  const KernelSource source = cuda(R"(
+    kernel f(thread: f32[B*64] in, report: f32[64] in, threadIdx: f32[64] in, load_whole_f32: f32[64] in,
+             KernelReport: f32[B*64] out) sizes(B) {
+      phase blockIdx in parallel(B) grain 1 {
+        for j in vector(64) {
+          a: f32 = load thread[64*blockIdx + j]
+          b: f32 = load report[j]
+          c: f32 = load threadIdx[j]
+          d: f32 = load load_whole_f32[j]
+          t: f32 = add(a, b)
+          u: f32 = fma(t, c, d)
+          store KernelReport[64*blockIdx + j] = u
+        }
+      }
+    })");
+  EXPECT_TRUE(has(source, "float* __restrict__ thread_v2,"));
+  EXPECT_TRUE(has(source, "float* __restrict__ report_v2,"));
+  EXPECT_TRUE(has(source, "float* __restrict__ threadIdx_v2,"));
+  EXPECT_TRUE(has(source, "float* __restrict__ load_whole_f32_v2,"));
+  EXPECT_TRUE(has(source, "float* __restrict__ KernelReport_v2,"));
+  EXPECT_TRUE(has(source, "const long blockIdx_v2 = blockIdx.x;"));
+}
+
 TEST(Cuda, AUnitIncludesNothing) {
   const KernelSource source = cuda(R"(
     kernel f(x: f32[64] in, y: f32[64] out) sizes() {

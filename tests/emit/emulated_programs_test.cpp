@@ -32,6 +32,8 @@ TEST(EmulatedPrograms, RowsOfEveryLength) {
   expect_equal(trials);
 }
 
+TEST(EmulatedPrograms, WorksOfTheBench) { expect_equal(bench_trials()); }
+
 TEST(EmulatedPrograms, Places) {
   std::vector<Trial> trials;
   for (const char* text : place_programs) {

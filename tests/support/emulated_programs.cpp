@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/report_text.h"
 #include "emit/emit.h"
+#include "run/device_launch.h"
 
 namespace ingot::testing {
 namespace {
@@ -48,12 +49,11 @@ struct Kernels {
   }
 };
 
-EmulatedLaunch launch_of(const PhaseSource& phase, int64_t extent) {
-  const int64_t threads = extent * phase.team;
-  EmulatedLaunch launch;
-  launch.grid.x = static_cast<unsigned>((threads + phase.block - 1) / phase.block);
-  launch.block.x = static_cast<unsigned>(phase.block);
-  return launch;
+EmulatedLaunch emulated(const CudaLaunch& launch) {
+  const auto size = [](const unsigned* sizes) { return EmulatedDim{sizes[0], sizes[1], sizes[2]}; };
+  INGOT_CHECK(launch.cluster[0] * launch.cluster[1] * launch.cluster[2] == 1,
+              "clusters are not emulated");
+  return {size(launch.grid), size(launch.block), launch.shared_bytes, launch.cooperative};
 }
 
 }  // namespace
@@ -108,9 +108,9 @@ std::vector<std::string> run_emulated(const EmulatedKernel& kernel,
   for (long& number : numbers) arguments.push_back(&number);
   arguments.push_back(&reported);
   for (const PhaseSource& phase : source.phases) {
-    const int64_t extent = phase.extent.evaluate(sizes);
-    if (extent == 0) continue;
-    run_emulated(kernel.library, phase.symbol, launch_of(phase, extent), arguments, order);
+    const std::optional<CudaLaunch> launch = launch_of(phase, sizes);
+    if (!launch) continue;
+    run_emulated(kernel.library, phase.symbol, emulated(*launch), arguments, order);
   }
   for (size_t i = 0; i < memories.size(); ++i) {
     const ParamSource& param = source.params[i];

@@ -1,7 +1,12 @@
 #include "support/emulated_trials.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <regex>
+
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "graph/graph.h"
 #include "support/every_op.h"
 
@@ -72,6 +77,27 @@ Trial trial_of(const std::string& text, const std::vector<Bindings>& sizes, uint
 Trial every_op_trial(DType dtype, int64_t columns) {
   return trial_of(every_op_program(dtype, columns),
                   {{{"B", 5}}, {{"B", 0}}, {{"B", 1}}, {{"B", 40}}});
+}
+
+std::vector<Trial> bench_trials() {
+  std::vector<Trial> trials;
+  const std::filesystem::path folder = std::filesystem::path(INGOT_SOURCE_DIR) / "bench" / "gpu";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".ingot") continue;
+    const std::string name = entry.path().filename().string();
+    std::string text = read_file(entry.path().string());
+    if (name.starts_with("rope") || name.starts_with("transpose")) {
+      for (const auto& [size, smaller] :
+           {std::pair{"4096", "66"}, {"2048", "96"}, {" 32,", " 3,"}}) {
+        text = std::regex_replace(text, std::regex(size), smaller);
+      }
+    }
+    trials.push_back(trial_of(text, {{{"B", 1}}, {{"B", 3}}, {{"B", 0}}}));
+    if (name.starts_with("sumsq")) trials.back().sizes = {{{"B", 0}}, {{"B", 70001}}};
+  }
+  std::sort(trials.begin(), trials.end(),
+            [](const Trial& a, const Trial& b) { return print(a.source) < print(b.source); });
+  return trials;
 }
 
 void expect_equal(const std::vector<Trial>& trials) {

@@ -18,6 +18,9 @@ extern const std::vector<const char*> row_programs;
 // Of any B: strides, offsets, repeated and shared elements, ids in and out of range.
 extern const std::vector<const char*> place_programs;
 
+// The works of bench/gpu with few rows; two of them with smaller matrices.
+std::vector<Trial> bench_trials();
+
 // Every trial as the evaluator has it; a difference is shrunk and written.
 void expect_equal(const std::vector<Trial>& trials);
 

@@ -1,5 +1,5 @@
-// Random programs on fresh seeds for so many seconds: interpreted plans and compiled kernels
-// against the evaluator. `graph_fuzz SECONDS [FIRST_SEED]` (a report's "next seed" goes on from
+// Random programs on fresh seeds for so many seconds: interpreted plans, compiled kernels and
+// emulated CUDA kernels against the evaluator. `graph_fuzz SECONDS [FIRST_SEED]` (a report's "next seed" goes on from
 // there), or one program again: `graph_fuzz FILE.ingot [SEED]`. Exit code 1 if anything differs.
 #include <sys/resource.h>
 
@@ -19,7 +19,8 @@
 namespace ingot::testing {
 namespace {
 
-constexpr uint64_t interpreted_together = 3000, compiled_together = 60;  // programs of one turn
+// Programs of one turn.
+constexpr uint64_t interpreted_together = 3000, compiled_together = 60, emulated_together = 20;
 constexpr int most_failures = 10;
 
 // Processor time of this program and of the compilers it started: rates that do not depend on what
@@ -71,7 +72,8 @@ class Fuzzer {
       interpreting_ += processor_seconds() - start;
       start = processor_seconds();
       if (seconds() < until && failures_ < most_failures) {
-        compiled_turn();
+        compiled_turn("compiled", compiled_together, compiled_);
+        compiled_turn("emulated", emulated_together, emulated_);
         compiling_ += processor_seconds() - start;
       }
       if (seconds() - reported < 20) continue;
@@ -105,19 +107,22 @@ class Fuzzer {
     }
   }
 
-  void compiled_turn() {
+  // `what`: compiled or emulated.
+  void compiled_turn(const std::string& what, uint64_t count, uint64_t& counter) {
     std::vector<Trial> trials;
-    note("compiled", seed_, seed_ + compiled_together - 1);
-    for (uint64_t i = 0; i < compiled_together; ++i, ++seed_) {
+    note(what.c_str(), seed_, seed_ + count - 1);
+    for (uint64_t i = 0; i < count; ++i, ++seed_) {
       trials.push_back(random_trial(seed_, options_of(seed_, true)));
     }
-    const std::vector<std::string> reasons = compiled_differences(trials, folder_, Depth::some);
-    compiled_ += trials.size();
-    const auto alone = [this](const Trial& trial) {
-      return compiled_differences({trial}, folder_, Depth::some)[0];
+    const auto differences = [&](const std::vector<Trial>& some) {
+      return what == "compiled" ? compiled_differences(some, folder_, Depth::some)
+                                : emulated_differences(some, folder_);
     };
+    const std::vector<std::string> reasons = differences(trials);
+    counter += trials.size();
+    const auto alone = [&](const Trial& trial) { return differences({trial})[0]; };
     for (size_t i = 0; i < trials.size(); ++i) {
-      if (!reasons[i].empty()) fail(trials[i], reasons[i], "compiled", alone);
+      if (!reasons[i].empty()) fail(trials[i], reasons[i], what.c_str(), alone);
     }
     JitOptions options;
     options.cache_dir = folder_;
@@ -134,18 +139,17 @@ class Fuzzer {
 
   void report(const char* when) {
     std::printf(
-        "%s: %llu programs interpreted (%.0f a processor second), %llu compiled (%.1f), %d "
-        "failures; "
-        "next seed %llu\n",
+        "%s: %llu programs interpreted (%.0f a processor second), %llu compiled and %llu emulated "
+        "(%.1f), %d failures; next seed %llu\n",
         when, static_cast<unsigned long long>(interpreted_),
         static_cast<double>(interpreted_) / std::max(interpreting_, 1e-3),
-        static_cast<unsigned long long>(compiled_),
-        static_cast<double>(compiled_) / std::max(compiling_, 1e-3), failures_,
+        static_cast<unsigned long long>(compiled_), static_cast<unsigned long long>(emulated_),
+        static_cast<double>(compiled_ + emulated_) / std::max(compiling_, 1e-3), failures_,
         static_cast<unsigned long long>(seed_));
     std::fflush(stdout);
   }
 
-  uint64_t seed_, interpreted_ = 0, compiled_ = 0;
+  uint64_t seed_, interpreted_ = 0, compiled_ = 0, emulated_ = 0;
   double interpreting_ = 0, compiling_ = 0;  // processor seconds
   int failures_ = 0;
   std::string folder_, running_;
@@ -160,7 +164,8 @@ bool replay(const std::string& path, uint64_t seed) {
   for (const auto& [name, difference] :
        {std::pair<const char*, Difference>{
             "interpreted", [](const Trial& each) { return interpreted_difference(each); }},
-        {"compiled", alone}}) {
+        {"compiled", alone},
+        {"emulated", [](const Trial& each) { return emulated_differences({each}, "")[0]; }}}) {
     const std::string reason = difference(trial);
     if (!reason.empty()) {
       passed = false;

@@ -89,7 +89,7 @@ void Values::bind_var(const std::string& domain_var, Sym value) {
 }
 
 Sym Values::substituted(const Sym& in_domain_vars) const {
-  Ranges ranges;
+  Ranges ranges = id_ranges_;
   for (const Scope& scope : scopes_) {
     if (!scope.var.empty()) ranges[scope.var] = scope.extent;
     if (!scope.across.empty()) ranges[scope.across] = Sym(loop::across_rows);
@@ -436,11 +436,15 @@ Typed Values::gather(NodeId node, const std::vector<Sym>& index, const Context& 
   }
   const std::string& id_name = std::get<std::string>(id.operand);
   Access access = operand_access(graph_, node, 0, index, domain_ranges_);
+  const Shape& table = graph_[n.operands[0]].type.shape;
+  Sym rows = table[static_cast<size_t>(access.run_time_dim)];
+  // Inside the guards below; a name without a range would count as a size, which is never 0.
+  const Ranges outer = domain_ranges_, outer_ids = id_ranges_;
+  domain_ranges_.insert_or_assign(id_name, rows);
+  id_ranges_.insert_or_assign(id_name, rows);
   for (Sym& i : access.index) {
     i = i.substitute({{std::string(run_time_symbol), Sym::var(id_name)}}, domain_ranges_);
   }
-  const Shape& table = graph_[n.operands[0]].type.shape;
-  Sym rows = table[static_cast<size_t>(access.run_time_dim)];
   std::vector<Guard> guards{{Sym::var(id_name), Sym(0), rows}};
   Context inner = within(context, guards);
   if (text_attr(op_info(n.op), n.attrs, "out_of_range") == "error") {
@@ -457,6 +461,8 @@ Typed Values::gather(NodeId node, const std::vector<Sym>& index, const Context& 
     }
   }
   Typed row = value(n.operands[0], access.index, inner);
+  domain_ranges_ = outer;
+  id_ranges_ = outer_ids;
   if (is_buffer(n.operands[0])) return row;  // the load itself gives 0 outside
   Typed zero{loop::Literal{}, n.type.dtype};
   return choose(guards, row, zero, kept_dtype(node), n.name);

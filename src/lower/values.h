@@ -110,7 +110,7 @@ class Values {
   const Group& group_;
   Numerics numerics_;
   loop::Kernel kernel_;
-  Ranges domain_ranges_;
+  Ranges domain_ranges_, id_ranges_;  // also of ids inside their guards; of these alone
   std::set<NodeId> inputs_;
   std::map<NodeId, std::string> buffers_;
   std::map<NodeId, Typed> values_;

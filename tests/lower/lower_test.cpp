@@ -52,6 +52,8 @@ const Program programs[] = {
      R"(graph g(x: f32[B, 5]) { p = pad(x, low=[1, 2], high=[0, 3], value=7) y = neg(p) return y })"},
     {"gather",
      R"(graph g(t: f32[10, 24], ids: i32[B, 6]) { e = gather(t, ids) y = gelu(e) return y })"},
+    {"gather_of_an_edge", R"(graph g(x: f32[7], ids: i32[B]) {
+        p = pad(x, low=[1], high=[0], mode="edge") y = gather(p, ids) return y })"},
     {"gather_sum",
      R"(graph g(t: f32[10, 24], ids: i64[B]) { u = add(t, 1) e = gather(u, ids) s = sum(e, dims=[1]) return s })"},
     {"two_consumers",

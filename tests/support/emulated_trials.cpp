@@ -52,6 +52,8 @@ const std::vector<const char*> place_programs = {
       p = pad(x, low=[1, 2], high=[0, 3], value=7) y = neg(p) return y })",
     R"(graph gathered(t: bf16[10, 24], ids: i32[B, 6]) {
       e = gather(t, ids) y = gelu(e) return y })",
+    R"(graph edges(x: f32[7], ids: i32[B]) {
+      p = pad(x, low=[1], high=[0], mode="edge") y = gather(p, ids) return y })",
     R"(graph zeros_outside(t: f32[10, 24], ids: i64[B]) {
       e = gather(t, ids, out_of_range="zero") s = sum(e, dims=[1]) return e, s })",
     R"(graph elements(t: f32[B, 9], ids: i32[B, 4]) {

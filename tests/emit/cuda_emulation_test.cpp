@@ -52,6 +52,17 @@ extern "C" __global__ void leaves_early(int* to) {
   if (threadIdx.x >= 40) return;
   to[threadIdx.x] = __syncthreads_count(threadIdx.x < 7);
 }
+// Two halves of a block, each with a barrier of its own; the second goes round it twice.
+extern "C" __global__ void halves(const float* x, float* y) {
+  __shared__ float row[64];
+  unsigned half = threadIdx.x / 32;
+  for (unsigned turn = 0; turn <= half; turn++) {
+    row[threadIdx.x] = x[threadIdx.x] + turn;
+    emulated_bar_sync(1 + half, 32, __LINE__);
+    y[threadIdx.x] = row[threadIdx.x ^ 31];
+    emulated_bar_sync(1 + half, 32, __LINE__);
+  }
+}
 extern "C" __global__ void misaligned(const float* x, float* y) {
   store_pack(y, load_pack<float4>(x + 1));
 }
@@ -83,9 +94,9 @@ extern "C" __global__ void all_blocks(float* parts, unsigned* arrived, float* su
 const Library& library() {
   static const Library compiled = [] {
     const std::vector<std::string> symbols = {
-        "turn",     "forgets_a_barrier", "through_dynamic", "shuffles",
-        "diverges", "warp_diverges",     "leaves_early",    "misaligned",
-        "beyond",   "last_block",        "all_blocks"};
+        "turn",          "forgets_a_barrier", "through_dynamic", "shuffles",   "diverges",
+        "warp_diverges", "leaves_early",      "halves",          "misaligned", "beyond",
+        "last_block",    "all_blocks"};
     const std::string text = cuda_primitives_text() + kernels;
     return compile({emulated_unit("emulation", text, symbols)}, {})[0];
   }();
@@ -172,6 +183,15 @@ TEST(Emulation, ShufflesVotesAndReductionsOfWarps) {
       EXPECT_EQ(row[5], lane < 16 ? 120 : 376);
     }
   }
+}
+
+TEST(Emulation, BarriersOfAPartOfTheBlock) {
+  for (const EmulatedOrder order : orders) {
+    const Buffer<float> x = counting(64), y(64);
+    launch("halves", {{1}, {64}}, order, x.data, y.data);
+    for (int i = 0; i < 64; i++) EXPECT_EQ(y.data[i], (i ^ 31) + i / 32);
+  }
+  expect_message("halves", {{1}, {48}}, {"thread 32 waits in barrier 2 for 32 threads of line"});
 }
 
 TEST(Emulation, ThreadsThatEndedAreNotWaitedFor) {

@@ -12,7 +12,7 @@ namespace {
 
 TEST(EmulatedPrograms, EveryOpGivesTheEvaluatorsBits) {
   std::vector<Trial> trials;
-  for (const DType dtype : {DType::f32, DType::u8, DType::i64}) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::u8, DType::u64, DType::f8e4m3}) {
     trials.push_back(every_op_trial(dtype, 37));
   }
   expect_equal(trials);
@@ -45,7 +45,7 @@ TEST(EmulatedPrograms, Places) {
 
 TEST(EmulatedPrograms, RandomOnes) {
   std::vector<Trial> trials;
-  for (uint64_t seed = 1; seed <= 25; ++seed) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
     trials.push_back(random_trial(seed, {.nodes = 12, .elements = 3000}));
   }
   expect_equal(trials);

@@ -1,6 +1,7 @@
 // Random programs on fresh seeds for so many seconds: interpreted plans, compiled kernels and
-// emulated CUDA kernels against the evaluator. `graph_fuzz SECONDS [FIRST_SEED]` (a report's "next seed" goes on from
-// there), or one program again: `graph_fuzz FILE.ingot [SEED]`. Exit code 1 if anything differs.
+// emulated CUDA kernels against the evaluator. `graph_fuzz SECONDS [FIRST_SEED]` (a report's "next
+// seed" goes on from there), or one program again: `graph_fuzz FILE.ingot [SEED]`. Exit code 1 if
+// anything differs.
 #include <sys/resource.h>
 
 #include <algorithm>

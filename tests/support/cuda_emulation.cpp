@@ -35,6 +35,7 @@ struct EmulatedThread {
   unsigned long (*barrier)(EmulatedThread*, int operation, int line, unsigned long value);
   void (*warp)(EmulatedThread*, int operation, int line, unsigned mask, unsigned long value,
                unsigned long* values);
+  void (*named_barrier)(EmulatedThread*, unsigned name, unsigned threads, int line);
   void (*other_threads)(EmulatedThread*);
   void (*fault)(EmulatedThread*, const char* text, int line);
 };
@@ -78,13 +79,13 @@ std::string with_dynamic_shared(const std::string& unit) {
   return std::regex_replace(unit, declaration, "$1* const $2 = ($1*)emulated->dynamic_shared;");
 }
 
-enum class State { ready, at_barrier, in_warp, done };
+enum class State { ready, at_barrier, at_named_barrier, in_warp, done };
 
 struct Thread {
   State state = State::ready;
   // What it waits for, and what it brought; behind a barrier the result.
   int operation = 0, line = 0;
-  unsigned mask = 0;
+  unsigned mask = 0;  // or the barrier's name
   unsigned long value = 0;
   unsigned long* values = nullptr;
 
@@ -131,6 +132,7 @@ class Launch : public EmulatedThread {
                                   unsigned long value);
   static void on_warp(EmulatedThread* self, int operation, int line, unsigned mask,
                       unsigned long value, unsigned long* values);
+  static void on_named_barrier(EmulatedThread* self, unsigned name, unsigned threads, int line);
   static void on_other_threads(EmulatedThread* self);
   static void on_fault(EmulatedThread* self, const char* text, int line);
 
@@ -175,6 +177,7 @@ Launch::Launch(const Library& library, const std::string& symbol, const Emulated
   grid_size = launch.grid;
   barrier = on_barrier;
   warp = on_warp;
+  named_barrier = on_named_barrier;
   other_threads = on_other_threads;
   fault = on_fault;
   reinterpret_cast<Attach>(library.entry("emulation_attach"))(this);
@@ -348,6 +351,23 @@ void Launch::on_warp(EmulatedThread* self, int operation, int line, unsigned mas
   launch.wait();
 }
 
+// Ends once as many threads wait in it as it says, wherever in the text.
+void Launch::on_named_barrier(EmulatedThread* self, unsigned name, unsigned count, int line) {
+  Launch& launch = of(self);
+  std::vector<Thread>& threads = launch.block_->threads;
+  threads[launch.thread_] = {State::at_named_barrier, 0, line, name, count, nullptr};
+  launch.progress_++;
+  const auto waits = [&](const Thread& thread) {
+    return thread.state == State::at_named_barrier && thread.mask == name && thread.value == count;
+  };
+  if (std::ranges::count_if(threads, waits) == static_cast<ptrdiff_t>(count)) {
+    for (Thread& thread : threads) {
+      if (waits(thread)) thread.state = State::ready;
+    }
+  }
+  launch.wait();
+}
+
 void Launch::on_other_threads(EmulatedThread* self) { of(self).wait(); }
 
 void Launch::on_fault(EmulatedThread* self, const char* text, int line) {
@@ -367,8 +387,9 @@ void Launch::fail_waiting() {
     if (std::ranges::any_of(told, [&](const Thread* t) { return t->same_wait(thread); })) continue;
     told.push_back(&thread);
     const std::string what =
-        thread.state == State::at_barrier
-            ? "the block's barrier"
+        thread.state == State::at_barrier ? "the block's barrier"
+        : thread.state == State::at_named_barrier
+            ? fmt::format("barrier {} for {} threads", thread.mask, thread.value)
             : fmt::format("a warp's {} with mask {:08x}",
                           names[static_cast<size_t>(thread.operation)], thread.mask);
     text += fmt::format("\n  thread {} waits in {} of line {}", i, what, thread.line);

@@ -2,6 +2,7 @@
 // switches millions of times.
 #include "support/fiber.h"
 
+#include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 
 #include <vector>
@@ -73,6 +74,8 @@ Fiber::Fiber() : stack_(make_stack(), [](void* memory) { free_stacks().push_back
 #if defined(__x86_64__)
 
 void Fiber::start(void (*body)(void*), void* argument) {
+  // What was never returned from has left its red zones.
+  ASAN_UNPOISON_MEMORY_REGION(static_cast<char*>(stack_.get()) + page, stack_bytes);
   // In the order of the pops: r15 r14 r13 r12 rbx rbp, and where to go on.
   void** slots =
       reinterpret_cast<void**>(static_cast<char*>(stack_.get()) + page + stack_bytes) - 7;
@@ -88,6 +91,7 @@ void Fiber::switch_between(Fiber& from, Fiber& to) { ingot_test_switch(&from.top
 
 // top_ points to a context that lies at the low end of the stack.
 void Fiber::start(void (*body)(void*), void* argument) {
+  ASAN_UNPOISON_MEMORY_REGION(static_cast<char*>(stack_.get()) + page, stack_bytes);
   auto* context = reinterpret_cast<ucontext_t*>(static_cast<char*>(stack_.get()) + page);
   getcontext(context);
   context->uc_stack.ss_sp = context + 1;

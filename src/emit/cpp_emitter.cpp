@@ -21,6 +21,7 @@ void walk(const std::vector<Stmt>& body, F& visit) {
 
 // What a phase mentions: buffers, variables of subscripts, and how each value is used.
 struct Uses {
+  std::set<std::string> rows;  // scratch, which CUDA threads keep in registers
   std::set<std::string> buffers, written, variables;
   std::map<std::string, std::set<std::string>> values;
   std::vector<std::shared_ptr<const Sym::Atom>> quotients;  // inner ones first, repeated
@@ -73,7 +74,7 @@ struct Uses {
     buffers.insert(store.buffer);
     written.insert(store.buffer);
     sym(store.index);
-    operand(store.value, "store");
+    operand(store.value, rows.contains(store.buffer) ? "row" : "store");
   }
   void note(const Product& product) {
     for (const std::string& name : {product.dst, product.lhs, product.rhs}) buffers.insert(name);
@@ -85,20 +86,31 @@ struct Uses {
 };
 
 constexpr int warp = 32, cuda_block = 256, widest_access = 16;  // threads, threads, bytes
+constexpr int row_block = 128;                                  // threads, where a warp has a row
+constexpr int64_t most_warps = 32, warps_of_unknown = 8;
 
-// Reductions: a warp for an iteration, whose threads have two of the 64 lanes each. Without any: a
-// block for an iteration, and as many elements a thread as its narrowest access has in 16 bytes.
+// Reductions: a warp for an iteration, or for an iteration of its spread loops; its threads have two
+// of the 64 lanes each. Without any: a block for an iteration, and as many elements a thread as its
+// narrowest access has in 16 bytes.
 Target cuda_target(const Kernel& kernel) {
   bool reduces = false;
-  auto note = [&](const Stmt& stmt) { reduces |= std::holds_alternative<Accumulator>(stmt); };
+  int64_t warps = 1;
+  auto note = [&](const Stmt& stmt) {
+    reduces |= std::holds_alternative<Accumulator>(stmt);
+    const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt);
+    if (loop == nullptr || (*loop)->kind != LoopKind::spread) return;
+    std::optional<int64_t> extent = (*loop)->extent.constant();
+    warps = std::max(warps, std::min(extent.value_or(warps_of_unknown), most_warps));
+  };
   for (const Phase& phase : kernel.phases) walk(phase.body, note);
-  if (reduces) return {true, 2, warp, cuda_block};
+  const int team = static_cast<int>(warps) * warp;
+  if (reduces) return {true, 2, team, static_cast<int>(warps), warps > 1 ? team : row_block};
   int64_t narrowest = 8;
   for (const Param& param : kernel.params) {
     narrowest = std::min(narrowest, byte_size(param.dtype));
   }
   const auto lanes = static_cast<int>(std::clamp<int64_t>(widest_access / narrowest, 2, 8));
-  return {true, lanes, cuda_block, cuda_block};
+  return {true, lanes, cuda_block, 0, cuda_block};
 }
 
 }  // namespace
@@ -164,6 +176,9 @@ Sym Emitter::scratch_offset(size_t number) const {
 
 void Emitter::declare_buffers(const Phase& phase) {
   Uses uses;
+  if (target_.cuda) {
+    for (const Scratch& scratch : kernel_.scratch) uses.rows.insert(scratch.name);
+  }
   walk(phase.body, uses);
   if (target_.team < target_.block) uses.sym(phase.extent);
   in_subscripts_ = uses.variables;
@@ -188,7 +203,7 @@ void Emitter::declare_buffers(const Phase& phase) {
     if (target_.cuda) continue;
     line(fmt::format("const long {} = call->sizes[{}];", variables_[size], i));
   }
-  for (size_t i = 0; i < kernel_.scratch.size(); i++) {
+  for (size_t i = 0; i < kernel_.scratch.size() && !target_.cuda; i++) {
     const Scratch& scratch = kernel_.scratch[i];
     if (!uses.buffers.contains(scratch.name)) continue;
     std::string type = fmt::format("{}*", storage_type(scratch.dtype));
@@ -220,6 +235,7 @@ std::string Emitter::phase_text(size_t number) {
   ranges_.emplace(phase.var, phase.extent);
   open_iterations(phase);
   declare_quotients(phase);
+  if (target_.cuda) declare_thread_rows(phase);
   statements(phase.body);
   close_iterations();
   out_.close();
@@ -262,7 +278,11 @@ void Emitter::open_iterations(const Phase& phase) {
   }
   if (target_.team == target_.block) {
     line(fmt::format("const long {} = blockIdx.x;", var));
-    line("const int thread = threadIdx.x;");
+    if (target_.warps > 1) {
+      line(fmt::format("const int warp = threadIdx.x / {0}, thread = threadIdx.x % {0};", warp));
+    } else {
+      line("const int thread = threadIdx.x;");
+    }
     return;
   }
   line(fmt::format("const long {} = (blockIdx.x * {}L + threadIdx.x) / {};", var, target_.block,
@@ -328,7 +348,7 @@ void Emitter::call_line(const std::string& function, const std::vector<std::stri
 KernelSource emit_cpp(const Kernel& kernel) { return Emitter(kernel, Target{}).source(); }
 
 bool fits_cuda(const Kernel& kernel) {
-  bool fits = kernel.scratch.empty();
+  bool fits = true;
   auto note = [&](const Stmt& stmt) { fits = fits && !std::holds_alternative<Product>(stmt); };
   for (const Phase& phase : kernel.phases) walk(phase.body, note);
   return fits;

@@ -60,6 +60,7 @@ class Emitter {
   std::string rounded(std::string text, DType dtype) const;
   std::string finished(const std::string& text, Op op, DType dtype) const;
   std::string load_text(const loop::Load& load);
+  void emit_kept(const loop::Load& load);
   void emit_subscript_load(const loop::Load& load);
   static bool advances(const Sym& index, std::string_view variable);
   void prefetch(const loop::Load& load);
@@ -83,6 +84,17 @@ class Emitter {
   std::string combine_text(Op op, DType dtype, const std::string& a, const std::string& b);
   bool rounded_by_stores(const std::string& name) const;
   void note_functions(std::string_view formula, Lanes lanes);
+
+  // cuda_loops.cpp: how threads share loops, and rows in their registers.
+  void declare_thread_rows(const loop::Phase& phase);
+  void open_thread_chunks(const loop::Loop& loop, Chunk& chunk, const std::string& extent,
+                          bool whole);
+  void spread_loop(const loop::Loop& loop);
+  std::vector<std::string> declare_parts(const std::vector<std::string>& totals);
+  void combine_parts(const std::vector<std::string>& totals, const std::vector<std::string>& parts,
+                     const std::string& count);
+  bool is_thread_row(const std::string& buffer) const;
+  std::string thread_row(const std::string& buffer, const Sym& index) const;
 
   // vector_loop.cpp
   void vector_loop(const loop::Loop& loop);
@@ -156,6 +168,7 @@ class Emitter {
   std::vector<Shared> shared_;
   std::map<std::string, std::string> rows_;  // "buffer + what is the same for a loop" → pointer
   bool streams_ = false;
+  std::map<std::string, std::string> parts_;  // accumulator → where a warp leaves its part
 };
 
 }  // namespace ingot

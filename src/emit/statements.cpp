@@ -228,9 +228,29 @@ void Emitter::emit(const Load& load) {
     return emit_subscript_load(load);
   }
   if (varying && load.guards.empty() && !target_.cuda) prefetch(load);
+  const auto uses = uses_.find(load.name);
+  const bool kept = uses != uses_.end() && uses->second.contains("row");
+  if (kept && chunk_ && !by_lane(load) && load.guards.empty() &&
+      access(load.index).kind == LaneAccess::contiguous) {
+    return emit_kept(load);
+  }
   define(load.name, load.dtype, lanes_of(load.dtype), varying, [&](const std::string& name) {
     return by_lane(load) ? lane_load(load, name) : load_text(load);
   });
+}
+
+// A load whose elements go into a row of registers as they are.
+void Emitter::emit_kept(const Load& load) {
+  LaneAccess at = access(load.index);
+  const std::string pack = names_.unique(load.name + "_pack");
+  line(fmt::format("const Pack<{}> {} = {}({}{});", storage_word(load.dtype), pack,
+                   whole_word(at.index).empty() ? "some" : "whole", pointer(load.buffer, at.index),
+                   chunk_->live.empty() && whole_word(at.index).empty() ? ", all_lanes"
+                                                                        : live_argument()));
+  define(load.name, load.dtype, lanes_of(load.dtype), true, [&](const std::string&) {
+    return fmt::format("lanes_{}({})", dtype_name(load.dtype), pack);
+  });
+  values_.at(load.name).pack = pack;
 }
 
 // An integer that is the same for all lanes and stands in subscripts is a plain `long`.
@@ -291,6 +311,9 @@ void Emitter::prefetch(const Load& load) {
 
 std::string Emitter::load_text(const Load& load) {
   std::string_view name = dtype_name(load.dtype);
+  if (is_thread_row(load.buffer)) {
+    return fmt::format("lanes_{}({})", name, thread_row(load.buffer, load.index));
+  }
   LaneAccess at = access(load.index);
   if (differs_by_row(load.index)) {
     return fmt::format("{}_{}({})", at.kind == LaneAccess::uniform ? "each_row" : "load_rows", name,
@@ -444,6 +467,10 @@ void Emitter::emit(const Accumulator& acc) {
 
 void Emitter::emit(const Accumulate& accumulate) {
   const EmittedValue& acc = accumulators_.at(accumulate.accumulator);
+  if (auto part = parts_.find(accumulate.accumulator); part != parts_.end()) {
+    std::string value = operand_text(accumulate.value, acc.dtype, true);
+    return line(fmt::format("if (thread == 0) {} = first_lane({});", part->second, value));
+  }
   std::string operand = as_lanes(operand_text(accumulate.value, acc.dtype, true),
                                  operand_lanes(accumulate.value, acc.dtype), acc.lanes);
   std::string text = combine_text(acc.reduction, acc.dtype, acc.name, operand);
@@ -486,6 +513,14 @@ void Emitter::emit(const Store& store) {
   std::string_view name = dtype_name(dtype);
   std::string text = operand_text(store.value, dtype, true);
   if (dtype == DType::boolean) text = as_lanes(text, operand_lanes(store.value, dtype), Lanes::m32);
+  if (is_thread_row(store.buffer)) {
+    const auto* value_name = std::get_if<std::string>(&store.value);
+    const std::string& pack = value_name != nullptr ? value(*value_name).pack : text;
+    return line(fmt::format("{} = {};", thread_row(store.buffer, store.index),
+                            value_name != nullptr && !pack.empty()
+                                ? pack
+                                : fmt::format("pack_{}({})", name, text)));
+  }
   LaneAccess at = access(store.index);
   if (chunk_ && at.kind != LaneAccess::contiguous) {
     std::string function = names_.unique(buffers_.at(store.buffer) + "_place");
@@ -494,8 +529,9 @@ void Emitter::emit(const Store& store) {
     return line(fmt::format("scatter_{}({}_at, {}{});", name, function, text, live_argument()));
   }
   if (chunk_) return store_vector(store, text, at);
-  line(fmt::format("{}store_{}({}, {}, 1);", target_.cuda ? "if (thread == 0) " : "", name,
-                   pointer(store.buffer, at.index), text));
+  const std::string_view once = !target_.cuda ? "" : target_.warps > 1 ? "if (threadIdx.x == 0) "
+                                                                       : "if (thread == 0) ";
+  line(fmt::format("{}store_{}({}, {}, 1);", once, name, pointer(store.buffer, at.index), text));
 }
 
 void Emitter::store_vector(const Store& store, const std::string& text, const LaneAccess& at) {
@@ -544,11 +580,13 @@ void Emitter::emit(const Product& product) {
 
 void Emitter::emit(const std::shared_ptr<Loop>& loop) {
   if (loop->kind == LoopKind::vector) return vector_loop(*loop);
+  if (loop->kind == LoopKind::spread && target_.warps > 1) return spread_loop(*loop);
   ranges_.insert_or_assign(loop->var, loop->extent);
   std::string extent = extent_name(loop->var, loop->extent);
   names_.open();
   std::string var = names_.unique(loop->var);
   variables_[loop->var] = var;
+  if (target_.cuda && chunk_ && loop->extent.constant()) line("#pragma unroll");
   open(fmt::format("for (long {0} = 0; {0} < {1}; {0}++) {{", var, extent));
   if (loop->prefetch > 0) fetched_[loop->var] = loop->prefetch;
   statements(loop->body);

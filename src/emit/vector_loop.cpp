@@ -81,12 +81,18 @@ void each_access(const std::vector<Stmt>& body, const F& visit) {
 
 constexpr size_t long_place = 32;  // characters
 
-bool multiple_of(const Sym& sym, int64_t n) {
-  return sym.constant_part() % n == 0 &&
-         std::ranges::all_of(sym.terms(), [&](const Sym::Term& t) { return t.factor % n == 0; });
-}
-
 }  // namespace
+
+bool multiple_of(const Sym& sym, int64_t n) {
+  auto smaller = [&](const auto& atom) {
+    return atom->kind == Sym::Atom::Kind::min && multiple_of(atom->left, n) &&
+           multiple_of(atom->right, n);
+  };
+  return sym.constant_part() % n == 0 &&
+         std::ranges::all_of(sym.terms(), [&](const Sym::Term& t) {
+           return t.factor % n == 0 || std::ranges::any_of(t.atoms, smaller);
+         });
+}
 
 // The statements that do not depend on what is `inside`.
 std::vector<Stmt> Emitter::hoist(const std::vector<Stmt>& body, std::set<std::string> inside,
@@ -130,7 +136,11 @@ void Emitter::vector_loop(const Loop& loop) {
       !constant && (std::ranges::any_of(hoisted, reads) || std::ranges::any_of(by_row, reads));
   if (conditional) open(fmt::format("if ({} > 0) {{", extent));
   if (!constant || *constant > 0) statements(hoisted);
-  Chunk chunk{loop.var, "", "", loop.across, loop.prefetch, {loop.var}};
+  Chunk chunk;
+  chunk.ir_var = loop.var;
+  chunk.across = loop.across;
+  chunk.prefetch_bytes = loop.prefetch;
+  chunk.inside = {loop.var};
   add_defined(body, chunk.inside);
   chunk_ = chunk;
   declare_rows(body);
@@ -141,8 +151,7 @@ void Emitter::vector_loop(const Loop& loop) {
   const int64_t step = across ? across_columns : target_.lanes;
   const bool whole = multiple_of(loop.extent, step);
   if (target_.cuda) {
-    open(fmt::format("for (long {0} = {1} * thread; {0} < {2}; {0} += {3}) {{", chunk.var,
-                     target_.lanes, extent, target_.lanes * target_.team));
+    open_thread_chunks(loop, chunk, extent, whole);
   } else if (!whole && constant && *constant < target_.lanes) {
     open("{");
     line(fmt::format("const long {} = 0;", chunk.var));
@@ -154,6 +163,7 @@ void Emitter::vector_loop(const Loop& loop) {
     line(fmt::format("const Live {} = first_lanes({} - {});", chunk.live, extent, chunk.var));
   }
   chunk_body(body, chunk);
+  if (chunk.conditional) close();
   close();
   rows_.clear();
   names_.close();

@@ -4,7 +4,7 @@
 //
 // Adjacent reduced dimensions count as one. The innermost reduced dimension is cut into chunks;
 // each chunk gives a partial; partials are combined in order, starting from the identity.
-//  trailing:  chunks of 8192; inside a chunk 64 lanes, lane l takes elements l, l+64, … in order
+//  trailing:  chunks of 2048; inside a chunk 64 lanes, lane l takes elements l, l+64, … in order
 //             from the identity; then lanes are halved: l with l+32, l+16, l+8, l+4, l+2, l+1.
 //  otherwise: chunks of 64; inside a chunk elements in order, from the identity.
 // Size-1 dimensions are dropped first; a dimension is trailing when it is the last of those left.
@@ -14,7 +14,7 @@
 
 namespace ingot {
 
-inline constexpr int64_t trailing_chunk = 8192;
+inline constexpr int64_t trailing_chunk = 2048;
 inline constexpr int64_t reduction_lanes = 64;
 inline constexpr int64_t column_chunk = 64;
 

@@ -4,7 +4,7 @@
 //     report "a run-time error"             (number r of `report r` below, counted from 0)
 //     phase p in parallel(N) grain 4 { … }
 //   for j in vector(N) prefetch 2048 { … }  and  for k in serial(4) { … }
-//   for j in vector(N) across q(4) { … }
+//   for j in vector(N) across q(4) { … }  and  for c in spread(2) { … }
 //   t: f32 = add(x0, 0.5)                   u: bool = lt(2: f32, 3)   v: f32 = elu(t, alpha=1)
 //   x0: f32 = load x[j - 3] if 0 <= j - 3 < 8 and 0 <= p < 4 else 0 report 0
 //   i: i64 = index 4*j                      m: bool = within 0 <= id < 8 report 0 of id
@@ -22,6 +22,8 @@ namespace {
 
 constexpr std::string_view keywords[] = {"acc", "for",     "store",   "stream", "product", "inf",
                                          "nan", "comment", "scratch", "report", "phase"};
+
+constexpr std::string_view kind_words[] = {"serial", "vector", "spread"};
 
 std::string name_text(std::string_view name) {
   bool keyword = std::ranges::find(keywords, name) != std::end(keywords);
@@ -206,8 +208,7 @@ class Printer {
     }
     if (loop->prefetch != 0) how += fmt::format(" prefetch {}", loop->prefetch);
     out_.open(fmt::format("for {} in {}({}){} {{", name_text(loop->var),
-                          loop->kind == LoopKind::vector ? "vector" : "serial", loop->extent.text(),
-                          how));
+                          kind_words[static_cast<size_t>(loop->kind)], loop->extent.text(), how));
     body(loop->body);
     out_.close();
   }
@@ -563,7 +564,9 @@ class Parser {
     auto loop = std::make_shared<Loop>();
     loop->var = in_.identifier("the loop's variable");
     in_.expect("in");
-    loop->kind = in_.accept("vector") ? LoopKind::vector : LoopKind::serial;
+    loop->kind = in_.accept("vector")   ? LoopKind::vector
+                 : in_.accept("spread") ? LoopKind::spread
+                                        : LoopKind::serial;
     if (loop->kind == LoopKind::serial) in_.expect("serial");
     in_.expect("(");
     loop->extent = Sym::parse(in_);

@@ -352,10 +352,15 @@ class Verifier {
     check(!varying, "loop {}: its extent {} differs between iterations of a vector loop", loop->var,
           loop->extent.text());
     declare_loop_var(loop->var);
-    if (loop->kind == LoopKind::serial) {
+    if (loop->kind != LoopKind::vector) {
+      const bool spread = loop->kind == LoopKind::spread;
+      check(!spread || (vector_loop_ == outside && !in_spread_),
+            "spread loop {} inside a vector or spread loop", loop->var);
+      in_spread_ = in_spread_ || spread;
       inner_vars_.push_back(loop->var);
       body(loop->body);
       inner_vars_.pop_back();
+      if (spread) in_spread_ = false;
       loop_vars_.erase(loop->var);
       return;
     }
@@ -451,6 +456,7 @@ class Verifier {
   std::map<std::string, AccumulatorInfo> accumulators_;
   std::string phase_var_, vector_var_, row_var_;
   bool phase_extent_is_one_ = false, vector_once_ = false, vector_empty_ = false;
+  bool in_spread_ = false;
   int vector_loop_ = outside, next_vector_loop_ = 0;
   std::vector<std::string> inner_vars_;  // of serial loops inside the vector loop
   Accesses phase_accesses_, vector_accesses_;

@@ -113,14 +113,15 @@ void Nest::choose_staging() {
     if (demand == findings_->demands.end() || demand->second.size() != 1 || is_empty(id)) continue;
     int level = level_.at(id);
     if (level >= levels_) continue;
+    bool input = std::ranges::find(group_.inputs, id) != group_.inputs.end();
     // Past the caches an output is stored once, by the last pass; cheap ones are computed again.
     bool output = values_.is_output(id);
     if (output && schedule_.streaming && instructions_of(id) <= cheap_instructions) continue;
     std::vector<Sym> index = demand->second.begin()->second;
-    Staged staged{
-        id,    index, "", values_.kept_dtype(id), flat_index(graph_[id].type.shape, index),
-        level, false};
-    for (NodeId output : group_.outputs) {
+    // In `wide` an output is read back as it was stored.
+    DType dtype = input || output ? graph_[id].type.dtype : values_.kept_dtype(id);
+    Staged staged{id, index, "", dtype, flat_index(graph_[id].type.shape, index), level, false};
+    for (NodeId output : schedule_.spread_rows ? std::vector<NodeId>{} : group_.outputs) {
       bool same_place =
           flat_index(graph_[output].type.shape, group_.domain.index.at(output)) == staged.flat &&
           graph_[output].type.dtype == staged.dtype;
@@ -129,11 +130,8 @@ void Nest::choose_staging() {
       if (output == id || (same_place && last && free && staged.buffer.empty())) {
         staged.buffer = values_.buffer(output);
         staged.own_output = output == id;
-        if (output != id) taken.push_back(output);
-        if (output == id) {
-          staged.dtype = graph_[id].type.dtype;  // in `wide` read back as it was stored
-          break;
-        }
+        if (output == id) break;
+        taken.push_back(output);
       }
     }
     if (staged.buffer.empty()) {
@@ -213,10 +211,12 @@ void Nest::plain_phase() {
     return;
   }
   if (inner && schedule_.row_blocks) return row_blocks(outer, *inner);
+  if (inner && schedule_.thread_rows > 1 && !outer.empty()) return thread_rows(outer, *inner);
   for (const Var& var : outer) outer_extent = outer_extent * var.extent;
-  int64_t block = columns_ ? reduction_lanes : flat_block;
+  const int64_t own = schedule_.block_columns;  // a GPU's
+  int64_t block = columns_ ? reduction_lanes : own > 0 ? own : flat_block;
   bool blocked = inner && (columns_ || outer.empty() || !inner->extent.constant() ||
-                           *inner->extent.constant() > unblocked_inner);
+                           *inner->extent.constant() > (own > 0 ? own : unblocked_inner));
   std::string var = outer.size() == 1 && !blocked ? outer[0].name : values_.unique("p");
   Sym p = Sym::var(var);
   Sym blocks = blocked ? ceil_div(inner->extent, Sym(block)) : Sym(1);
@@ -252,6 +252,29 @@ void Nest::flat_phase(const std::vector<Var>& outer, const Var& inner) {
   body();
   values_.close_loop(loop::LoopKind::vector, elementwise_prefetch());
   add_phase(p, blocks, grain_for(flat_block));
+}
+
+// A few rows one after the other in a thread, which loads what is the same in them once. A last block
+// of fewer rows repeats the last one.
+void Nest::thread_rows(const std::vector<Var>& outer, const Var& inner) {
+  Sym rows(1);
+  for (const Var& var : outer) rows = rows * var.extent;
+  const Sym side(schedule_.thread_rows), block(schedule_.block_columns);
+  const Sym blocks = ceil_div(inner.extent, block);
+  std::string var = values_.unique("p"), row = values_.unique("q");
+  const Sym p = Sym::var(var);
+  std::optional<int64_t> count = rows.constant();
+  Sym place = side * floor_div(p, blocks) + Sym::var(row);
+  if (!count || *count % schedule_.thread_rows != 0) place = min(place, rows - Sym(1));
+  values_.open(var, ceil_div(rows, side) * blocks);
+  const Sym first = block * mod(p, blocks);
+  open_vector(inner, first, schedule_.block_columns);
+  values_.open(row, side);
+  bind_outer(outer, place);
+  body();
+  values_.close_loop(loop::LoopKind::serial);
+  values_.close_loop(loop::LoopKind::vector);
+  add_phase(var, ceil_div(rows, side) * blocks, 1);
 }
 
 // Four rows side by side, so that a row vector is loaded once for them. A last block of fewer rows

@@ -60,6 +60,7 @@ class Nest {
   void plain_phase();
   void flat_phase(const std::vector<Var>& outer, const Var& inner);
   void row_blocks(const std::vector<Var>& outer, const Var& inner);
+  void thread_rows(const std::vector<Var>& outer, const Var& inner);
   void split_phases();
   void band_phases();
   void sum_band(const Band& band, const Var& columns);
@@ -98,6 +99,8 @@ class Nest {
   void open_reduced(bool chunked);
   void open_innermost(const Sym& first, const Sym& extent);
   void close_reduced(bool chunked);
+  bool has_chunks() const;
+  std::pair<Sym, Sym> innermost(bool chunked) const;
   int64_t chunk_length() const;
   int64_t row_prefetch(int level) const;
   int64_t elementwise_prefetch() const;

@@ -146,8 +146,24 @@ void Nest::open_innermost(const Sym& first, const Sym& extent) {
 }
 
 void Nest::close_reduced(bool chunked) {
-  if (chunked) values_.close_loop(loop::LoopKind::serial);
+  if (chunked) {
+    values_.close_loop(schedule_.spread_rows ? loop::LoopKind::spread : loop::LoopKind::serial);
+  }
   for (size_t i = 0; i + 1 < reduced_.size(); ++i) values_.close_loop(loop::LoopKind::serial);
+}
+
+bool Nest::has_chunks() const {
+  std::optional<int64_t> length = reduced_.back().extent.constant();
+  return !length || *length > chunk_length();
+}
+
+// Where the innermost loop starts and how long it is, inside the chunk's loop.
+std::pair<Sym, Sym> Nest::innermost(bool chunked) const {
+  const Sym& length = reduced_.back().extent;
+  if (!chunked) return {Sym(0), length};
+  Sym first = Sym(chunk_length()) * Sym::var(chunk_name_);
+  bool whole = length.constant() && *length.constant() % chunk_length() == 0;
+  return {first, whole ? Sym(chunk_length()) : min(Sym(chunk_length()), length - first)};
 }
 
 int64_t Nest::chunk_length() const { return columns_ ? column_chunk : trailing_chunk; }
@@ -179,10 +195,9 @@ std::map<NodeId, std::string> Nest::chunk(int level, const Sym& first, const Sym
 
 // All reductions of a level in one sweep over the reduced variables.
 void Nest::pass(int level) {
-  Sym length = reduced_.back().extent;
-  bool chunked = !length.constant() || *length.constant() > chunk_length();
+  const bool chunked = has_chunks();
   if (reduced_.size() == 1 && !chunked) {
-    for (const auto& [r, name] : chunk(level, Sym(0), length, true)) {
+    for (const auto& [r, name] : chunk(level, Sym(0), reduced_.back().extent, true)) {
       values_.bind_value(r, name, values_.kept_dtype(r));
     }
     bind_staged(level - 1);
@@ -191,11 +206,7 @@ void Nest::pass(int level) {
   std::map<NodeId, std::string> totals;
   for (NodeId r : reductions_at(level)) totals[r] = accumulator(r, "_total", 1);
   open_reduced(chunked);
-  Sym first = chunked ? Sym(chunk_length()) * Sym::var(chunk_name_) : Sym(0);
-  Sym extent = chunked ? min(Sym(chunk_length()), length - first) : length;
-  if (chunked && length.constant() && *length.constant() % chunk_length() == 0) {
-    extent = Sym(chunk_length());
-  }
+  const auto [first, extent] = innermost(chunked);
   for (const auto& [r, part] : chunk(level, first, extent, false)) {
     values_.statements().push_back(loop::Accumulate{totals[r], part});
   }
@@ -223,11 +234,13 @@ void Nest::final_pass() {
   bool any = false;
   for (NodeId id : group_.outputs) any = any || (level_.at(id) == levels_ && on_domain(id));
   if (!any) return;
-  open_reduced(false);
-  open_innermost(Sym(0), reduced_.back().extent);
+  const bool chunked = schedule_.spread_rows && has_chunks();
+  open_reduced(chunked);
+  const auto [first, extent] = innermost(chunked);
+  open_innermost(first, extent);
   store_outputs(levels_, true);
   values_.close_loop(columns_ ? loop::LoopKind::serial : loop::LoopKind::vector);
-  close_reduced(false);
+  close_reduced(chunked);
 }
 
 void Nest::body() {

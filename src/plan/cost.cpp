@@ -10,6 +10,8 @@ namespace ingot {
 namespace {
 
 constexpr double staging_worth = 6;  // instructions above which a value is kept, not made again
+// On a GPU rows are kept in registers: a value wider than what it is made from has to be worth more.
+constexpr double gpu_worth = 12, gpu_worth_of_wide = 60;
 constexpr double rounding_cost = 4;  // of a bf16 or f16 result on a CPU; one instruction on a GPU
 constexpr double access_cost = 1;    // of a load or store
 
@@ -50,6 +52,7 @@ class Passes {
     return found == computed_.end() ? 1u : found->second;
   }
   const std::vector<NodeId>& staged() const { return staged_; }
+  uint32_t reads_of(NodeId staged) const { return staged_reads_.at(staged); }
 
  private:
   void subtree_costs() {
@@ -71,6 +74,14 @@ class Passes {
            found->second[0].per_row && analysis_.levels > 0;
   }
 
+  double worth_of(NodeId id) const {
+    if (!gpu_) return staging_worth;
+    auto narrower = [&](const auto& read) {
+      return byte_size(graph_[read.first].type.dtype) < byte_size(graph_[id].type.dtype);
+    };
+    return std::ranges::any_of(analysis_.reads, narrower) ? gpu_worth_of_wide : gpu_worth;
+  }
+
   void decide(NodeId id) {
     auto found = analysis_.evaluations.find(id);
     if (found == analysis_.evaluations.end() || is_reduction(graph_, id)) return;
@@ -80,11 +91,12 @@ class Passes {
         found->second.size() == 1 && !found->second[0].per_row && !found->second[0].run_time;
     // An output is stored anyway: reading it back costs one load.
     bool stored = found->second[0].stored;
-    bool worth = subtree_.at(id) > (stored ? 2 * access_cost : staging_worth) &&
+    bool worth = subtree_.at(id) > (stored ? 2 * access_cost : worth_of(id)) &&
                  !reads_memory(graph_, id) && !is_scan(graph_, id) &&
                  op_info(graph_[id].op).category != Category::creation;
     if (std::popcount(needed) > 1 && one_place && worth && !is_view(graph_, id)) {
       staged_.insert(staged_.begin(), id);
+      staged_reads_[id] = needed;
       needed &= ~(needed - 1);  // the first pass makes it, the others read it
     }
     computed_[id] = needed;
@@ -97,6 +109,7 @@ class Passes {
   std::map<NodeId, double> subtree_;
   std::map<NodeId, uint32_t> computed_;
   std::vector<NodeId> staged_;
+  std::map<NodeId, uint32_t> staged_reads_;
 };
 
 Sym scaled(const Sym& count, double factor) {
@@ -159,10 +172,16 @@ class Measure {
     };
     for (const auto& [id, reads] : analysis_.reads) {
       for (const Evaluation& e : reads) {
-        if (!e.per_row && std::popcount(passes_.of(id, e)) > 1) add(graph_[id].type.dtype);
+        if (!e.per_row && std::popcount(passes_.of(id, e)) > 1) {
+          add(graph_[id].type.dtype);
+          if (reads.size() == 1 && !e.run_time) cost_.rows.push_back({id, passes_.of(id, e)});
+        }
       }
     }
-    for (NodeId id : cost_.staged) add(graph_[id].type.dtype);
+    for (NodeId id : cost_.staged) {
+      add(graph_[id].type.dtype);
+      cost_.rows.push_back({id, passes_.reads_of(id)});
+    }
   }
 
   void read(const DeviceModel* device, const Bindings& sizes) {

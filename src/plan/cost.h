@@ -13,7 +13,13 @@ struct GroupCost {
   Sym instructions;
   Sym row_bytes;  // what later passes read again: inputs of a row and staged values
   int passes = 1;
-  std::vector<NodeId> staged;
+  std::vector<NodeId> staged;  // computed once and kept for later passes
+  // What could be kept from pass to pass: staged values, and buffers read at one place. Bit p: pass p.
+  struct Row {
+    NodeId id;
+    uint32_t passes;
+  };
+  std::vector<Row> rows;
 };
 
 // `device` may be null: then nothing is read twice.

@@ -93,6 +93,10 @@ struct Schedule {
       false;  // few long rows: chunks of a row in parallel, partials combined in order
   bool column_bands = false;   // columns: bands of rows in parallel, partials combined in order
   bool row_blocks = false;     // four rows side by side: row vectors are loaded once for them
+  // On a GPU: each chunk of a row on a warp of its own; rows that a thread advances side by side;
+  // columns that a block of threads covers (0: all of them).
+  bool spread_rows = false;
+  int64_t thread_rows = 1, block_columns = 0;
   int64_t block_rows = 0;      // contraction: rows of the product a block computes
   std::vector<NodeId> staged;  // values kept in a row buffer between passes instead of recomputed
   struct AtLeast {

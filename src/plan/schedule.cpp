@@ -13,7 +13,7 @@ constexpr int64_t long_vectors = 32 << 10;    // bytes of row vectors that leave
 constexpr int64_t fewest_blocked_rows = 32;   // fewer: repeating the last row costs too much
 constexpr int64_t fewest_band_rows = 32;      // fewer: the partials cost too much
 constexpr int64_t fewest_band_columns = 256;  // fewer of unknown number are summed up in registers
-constexpr int64_t split_length = 8 * trailing_chunk;  // shorter rows are not worth a second phase
+constexpr int64_t split_length = 32 * trailing_chunk;  // shorter rows are not worth a second phase
 
 // Guards that hold for every size vanish; a variant whose guards cannot hold does too.
 bool possible(Schedule* schedule) {
@@ -125,13 +125,70 @@ Schedule row_blocks(const Analysis& analysis, const Schedule& plain, const Sym& 
   return schedule;
 }
 
+// ---- GPU: a block of threads takes 16 bytes a thread of the narrowest operand at a time, and
+// elementwise work no more than that; rows stay in registers between the passes of a reduction.
+constexpr int64_t cuda_block = 256, widest_access = 16;
+constexpr int64_t warp = 32, most_warps = 32, registers = 64 << 10;
+constexpr int64_t row_registers = 64, other_registers = 32;  // of a thread
+
+int64_t narrowest_bytes(const Graph& graph, const Group& group) {
+  int64_t bytes = widest_access;
+  for (NodeId id : group.inputs) bytes = std::min(bytes, byte_size(graph[id].type.dtype));
+  for (NodeId id : group.outputs) bytes = std::min(bytes, byte_size(graph[id].type.dtype));
+  return bytes;
+}
+
+// The values that all passes of a row come back to, if a thread has the registers for its part.
+std::vector<NodeId> kept_rows(const Graph& graph, const Group& group, const GroupCost& cost) {
+  const DomainVar& last = group.domain.vars.back();
+  if (!last.extent.constant()) return {};
+  int64_t bytes = 0;  // of an element, in the pass after which most is kept
+  for (int pass = 0; pass + 1 < cost.passes; ++pass) {
+    int64_t live = 0;
+    for (const GroupCost::Row& row : cost.rows) {
+      const bool made = (row.passes & ((2u << pass) - 1)) != 0, needed = row.passes >> pass > 1;
+      live += made && needed ? byte_size(graph[row.id].type.dtype) : 0;
+    }
+    bytes = std::max(bytes, live);
+  }
+  const int64_t warps = (*last.extent.constant() + trailing_chunk - 1) / trailing_chunk;
+  const int64_t length = std::min(*last.extent.constant(), trailing_chunk);
+  const int64_t used = (length + warp - 1) / warp * bytes / 4;
+  bool fits = used <= row_registers && warps <= most_warps &&
+              (used + other_registers) * warp * warps <= registers;
+  std::vector<NodeId> kept;
+  for (const GroupCost::Row& row : cost.rows) kept.push_back(row.id);
+  return fits ? kept : std::vector<NodeId>{};
+}
+
+Schedule gpu_schedule(const Graph& graph, const Group& group, const Analysis& analysis,
+                      const GroupCost& cost) {
+  Schedule schedule;
+  const std::vector<DomainVar>& vars = group.domain.vars;
+  const auto reduced = std::ranges::count_if(vars, [](const DomainVar& v) { return v.reduced; });
+  if (reduced == 0) {
+    schedule.name = vars.size() > 1 ? "rows" : "flat";
+    schedule.block_columns = cuda_block * std::clamp<int64_t>(
+        widest_access / narrowest_bytes(graph, group), 2, 8);
+    if (!row_vector_bytes(graph, group, analysis).is(0)) schedule.thread_rows = 2;
+    return schedule;
+  }
+  schedule.name = group.domain.trailing_reduced || vars.size() == 1 ? "rows" : "columns";
+  if (schedule.name == "rows" && reduced == 1) {
+    schedule.spread_rows = true;
+    schedule.staged = kept_rows(graph, group, cost);
+    schedule.name = schedule.staged.empty() ? "warps" : "rows in registers";
+  }
+  return schedule;
+}
+
 }  // namespace
 
 std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
                                        const Analysis& analysis, const GroupCost& cost,
                                        const DeviceModel& device) {
   Schedule plain;
-  if (!device.gpu) plain.staged = cost.staged;  // a GPU computes again rather than write a row
+  plain.staged = cost.staged;
   if (group.contraction >= 0) {
     plain.name = "tiles";
     plain.block_rows = block_rows(graph, group.contraction);
@@ -146,6 +203,7 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
                              [](const DomainVar& var) { return var.reduced; });
   bool columns = reduces && !group.domain.trailing_reduced;
   plain.name = columns ? "columns" : group.domain.vars.size() > 1 || reduces ? "rows" : "flat";
+  if (device.gpu) plain = gpu_schedule(graph, group, analysis, cost);
   bool full = false;
   for (NodeId id : group.outputs) {
     full = full || !reduces || !analysis.evaluations.at(id)[0].per_row;

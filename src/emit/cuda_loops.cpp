@@ -1,0 +1,179 @@
+// How the threads of a CUDA block share loops: chunks of vector loops, rows that stay in registers,
+// spread loops with a warp an iteration.
+#include <algorithm>
+
+#include "emit/cpp_emitter.h"
+
+namespace ingot {
+
+using namespace loop;
+
+namespace {
+
+constexpr int64_t unrolled_chunks = 8;  // of loops that keep nothing in registers
+
+// The longest that a loop can be, over all iterations of the loops around it.
+std::optional<int64_t> longest(const Sym& extent) {
+  if (extent.constant()) return extent.constant();
+  if (extent.terms().size() != 1 || extent.terms()[0].atoms.size() != 1) return std::nullopt;
+  const Sym::Atom& atom = *extent.terms()[0].atoms[0];
+  if (extent.terms()[0].factor != 1 || extent.constant_part() != 0) return std::nullopt;
+  if (atom.kind != Sym::Atom::Kind::min) return std::nullopt;
+  std::optional<int64_t> a = longest(atom.left), b = longest(atom.right);
+  return a && b ? std::min(*a, *b) : a ? a : b;
+}
+
+// Calls `visit` on every vector loop, with the loops around it.
+template <class F>
+void each_vector_loop(const std::vector<Stmt>& body, const F& visit) {
+  for (const Stmt& stmt : body) {
+    const auto* inner = std::get_if<std::shared_ptr<Loop>>(&stmt);
+    if (inner == nullptr) continue;
+    if ((*inner)->kind == LoopKind::vector) {
+      visit(**inner);
+    } else {
+      each_vector_loop((*inner)->body, visit);
+    }
+  }
+}
+
+template <class F>
+void each_buffer(const std::vector<Stmt>& body, const F& visit) {
+  for (const Stmt& stmt : body) {
+    if (const auto* load = std::get_if<Load>(&stmt)) visit(load->buffer);
+    if (const auto* store = std::get_if<Store>(&stmt)) visit(store->buffer);
+    if (const auto* inner = std::get_if<std::shared_ptr<Loop>>(&stmt)) {
+      each_buffer((*inner)->body, visit);
+    }
+  }
+}
+
+}  // namespace
+
+bool Emitter::is_thread_row(const std::string& buffer) const {
+  return target_.cuda && std::ranges::any_of(kernel_.scratch, [&](const Scratch& scratch) {
+           return scratch.name == buffer;
+         });
+}
+
+// A row of scratch is kept by the threads that compute it, each chunk in registers of its own.
+void Emitter::declare_thread_rows(const Phase& phase) {
+  std::map<std::string, int64_t> elements;
+  each_vector_loop(phase.body, [&](const Loop& loop) {
+    each_buffer(loop.body, [&](const std::string& buffer) {
+      if (!is_thread_row(buffer)) return;
+      std::optional<int64_t> most = longest(loop.extent);
+      INGOT_CHECK(most, "kernel {}: row '{}' has no fixed length", kernel_.name, buffer);
+      elements[buffer] = std::max(elements[buffer], *most);
+    });
+  });
+  for (const auto& [buffer, count] : elements) {
+    const int64_t chunk = target_.lanes * target_.threads();
+    buffers_[buffer] = names_.unique(buffer);
+    line(fmt::format("Pack<{}> {}[{}];", storage_word(buffer_dtypes_.at(buffer)), buffers_[buffer],
+                     (count + chunk - 1) / chunk));
+  }
+}
+
+std::string Emitter::thread_row(const std::string& buffer, const Sym& index) const {
+  INGOT_CHECK(chunk_ && !chunk_->step.empty() && access(index).kind == LaneAccess::contiguous,
+              "kernel {}: row '{}' at {}", kernel_.name, buffer, index.text());
+  return fmt::format("{}[{}]", buffers_.at(buffer), chunk_->step);
+}
+
+// The chunks of a vector loop that are this thread's. Unrolled where that is few, or where they are
+// in registers, which have no subscripts.
+void Emitter::open_thread_chunks(const Loop& loop, Chunk& chunk, const std::string& extent,
+                                 bool whole) {
+  const int64_t lanes = target_.lanes, together = lanes * target_.threads();
+  bool keeps = false;
+  each_buffer(loop.body, [&](const std::string& buffer) { keeps |= is_thread_row(buffer); });
+  std::optional<int64_t> most = longest(loop.extent);
+  const int64_t steps = most ? (*most + together - 1) / together : 0;
+  const bool exact = loop.extent.constant() && *loop.extent.constant() % together == 0;
+  if (!most || (steps > unrolled_chunks && !keeps)) {
+    open(fmt::format("for (long {0} = {1} * thread; {0} < {2}; {0} += {3}) {{", chunk.var, lanes,
+                     extent, together));
+    return;
+  }
+  if (steps == 1) {
+    chunk.step = "0";
+    open("{");
+    line(fmt::format("const long {} = {} * thread;", chunk.var, lanes));
+  } else {
+    chunk.step = names_.unique("step");
+    line("#pragma unroll");
+    open(fmt::format("for (int {0} = 0; {0} < {1}; {0}++) {{", chunk.step, steps));
+    line(fmt::format("const long {} = {} * thread + {} * {};", chunk.var, lanes, together,
+                     chunk.step));
+  }
+  if (!whole || exact) return;
+  chunk.conditional = true;
+  open(fmt::format("if ({} < {}) {{", chunk.var, extent));
+}
+
+std::vector<std::string> Emitter::declare_parts(const std::vector<std::string>& totals) {
+  std::vector<std::string> parts;
+  for (const std::string& total : totals) {
+    const EmittedValue& acc = accumulators_.at(total);
+    DType stored = acc.lanes == Lanes::m32 ? DType::i32 : acc.dtype;
+    parts.push_back(names_.unique(total + "_parts"));
+    line(fmt::format("__shared__ {} {}[{}];", storage_type(stored), parts.back(), target_.warps));
+    parts_[total] = parts.back() + "[warp]";
+  }
+  return parts;
+}
+
+// In the order of the iterations, by every thread for itself.
+void Emitter::combine_parts(const std::vector<std::string>& totals,
+                            const std::vector<std::string>& parts, const std::string& count) {
+  if (totals.empty()) return;
+  line("__syncthreads();");
+  const std::string w = names_.unique("w");
+  open(fmt::format("for (int {0} = 0; {0} < {1}; {0}++) {{", w, count));
+  for (size_t i = 0; i < totals.size(); i++) {
+    const EmittedValue& acc = accumulators_.at(totals[i]);
+    std::string part = splat_text(fmt::format("{}[{}]", parts[i], w), acc.lanes);
+    line(fmt::format("{} = {};", acc.name,
+                     combine_text(acc.reduction, acc.dtype, acc.name, part)));
+  }
+  close();
+}
+
+// Every warp runs one iteration at a time and leaves its parts of the sums in shared memory.
+void Emitter::spread_loop(const Loop& loop) {
+  std::vector<std::string> totals;
+  for (const Stmt& stmt : loop.body) {
+    const auto* accumulate = std::get_if<Accumulate>(&stmt);
+    if (accumulate == nullptr || !accumulators_.contains(accumulate->accumulator)) continue;
+    if (!accumulators_.at(accumulate->accumulator).lane_accumulator) {
+      totals.push_back(accumulate->accumulator);
+    }
+  }
+  ranges_.insert_or_assign(loop.var, loop.extent);
+  const std::string extent = extent_name(loop.var, loop.extent);
+  const std::vector<std::string> parts = declare_parts(totals);
+  const bool once = loop.extent.constant() && *loop.extent.constant() <= target_.warps;
+  const bool all = once && *loop.extent.constant() == target_.warps;
+  names_.open();
+  const std::string round = once ? "" : names_.unique("round");
+  const std::string var = names_.unique(loop.var);
+  if (!once) {
+    open(fmt::format("for (long {0} = 0; {0} < {1}; {0} += {2}) {{", round, extent, target_.warps));
+  }
+  open(all ? "{" : fmt::format("if ({}warp < {}) {{", once ? "" : round + " + ", extent));
+  line(fmt::format("const long {} = {}warp;", var, once ? "" : round + " + "));
+  variables_[loop.var] = var;
+  statements(loop.body);
+  close();
+  for (const std::string& total : totals) parts_.erase(total);
+  combine_parts(totals, parts,
+                once ? extent : fmt::format("min({} - {}, {}L)", extent, round, target_.warps));
+  if (!once) {
+    if (!totals.empty()) line("__syncthreads();");
+    close();
+  }
+  names_.close();
+}
+
+}  // namespace ingot

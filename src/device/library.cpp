@@ -79,7 +79,7 @@ const std::vector<Function>& all_functions() {
     std::vector<Function> result;
     for (const char* file :
          {"elementary_f64.inc", "trigonometric_f64.inc", "tables_f32.inc", "elementary_f32.inc",
-          "shorter_f32.inc", "trigonometric_f32.inc", "integer.inc"}) {
+          "shorter_f32.inc", "cuda_functions.inc", "trigonometric_f32.inc", "integer.inc"}) {
       cut(embedded(file), result);
     }
     return result;

@@ -10,8 +10,10 @@ using namespace loop;
 
 namespace {
 
-std::string_view formula_of(const OpInfo& info, Form form, DType dtype) {
-  if (form != Form::full) return info.shorter[static_cast<size_t>(form)];
+std::string_view formula_of(const OpInfo& info, Form form, DType dtype, bool cuda) {
+  const auto which = static_cast<size_t>(form);
+  if (cuda && !info.cuda[which].empty()) return info.cuda[which];
+  if (form != Form::full) return info.shorter[which];
   if (dtype == DType::boolean) return info.boolean_formula;
   return is_float(dtype) ? info.float_formula : info.integer_formula;
 }
@@ -146,7 +148,7 @@ std::string Emitter::let_text(const Let& let) {
                        operand(1, Lanes::m32, false), operand(2, Lanes::m32, false));
   }
   DType dtype = let.operand_dtypes[0];
-  std::string_view formula = formula_of(op_info(let.op), let.form, dtype);
+  std::string_view formula = formula_of(op_info(let.op), let.form, dtype, target_.cuda);
   INGOT_CHECK(!formula.empty(), "kernel {}: {} has no formula for {}", kernel_.name,
               op_name(let.op), dtype_name(dtype));
   note_functions(formula, lanes_of(dtype));
@@ -446,7 +448,7 @@ std::string Emitter::index_text(const IndexValue& index, const std::string& name
 }
 
 std::string Emitter::combine_text(Op op, DType dtype, const std::string& a, const std::string& b) {
-  std::string_view formula = formula_of(op_info(op), Form::full, dtype);
+  std::string_view formula = formula_of(op_info(op), Form::full, dtype, false);
   note_functions(formula, lanes_of(dtype));
   return formula_text(formula, {a, b}, {});
 }

@@ -420,10 +420,9 @@ class Parser {
 
   Form form(const OpInfo& info) {
     Location at = in_.location();
-    std::string name = in_.identifier("a form: fast, bf16 or f16");
-    for (Form form : {Form::fast, Form::bf16, Form::f16}) {
-      bool has = !info.shorter[static_cast<size_t>(form)].empty();
-      if (has && form_name(form) == name) return form;
+    std::string name = in_.identifier("a form: fast, bf16, f16 or wide");
+    for (Form form : {Form::fast, Form::bf16, Form::f16, Form::wide}) {
+      if (has_form(info, form) && form_name(form) == name) return form;
     }
     in_.fail(at, fmt::format("{} has no form '{}'", info.name, name));
   }

@@ -29,7 +29,7 @@ Nest::Nest(const Graph& graph, const Plan& plan, const Group& group, const Sched
       group_(group),
       schedule_(schedule),
       findings_(findings),
-      values_(graph, group, plan.numerics),
+      values_(graph, group, plan.numerics, device_model(plan.device).gpu),
       ranges_(group.domain.ranges()) {
   for (const DomainVar& var : group.domain.vars) (var.reduced ? reduced_ : kept_).push_back(var);
   columns_ = !reduced_.empty() && !group.domain.trailing_reduced && !kept_.empty();

@@ -38,8 +38,8 @@ loop::Literal literal_of(const Node& node) {
 
 }  // namespace
 
-Values::Values(const Graph& graph, const Group& group, Numerics numerics)
-    : graph_(graph), group_(group), numerics_(numerics), domain_ranges_(group.domain.ranges()) {
+Values::Values(const Graph& graph, const Group& group, Numerics numerics, bool gpu)
+    : graph_(graph), group_(group), numerics_(numerics), gpu_(gpu), domain_ranges_(group.domain.ranges()) {
   kernel_.name = identifier(group.name);
   std::set<std::string> sizes = sizes_of(graph, group.nodes);
   sizes.merge(sizes_of(graph, group.inputs));
@@ -177,7 +177,14 @@ Form Values::form(NodeId node) const {
   if (numerics_ != Numerics::exact && n.type.dtype == DType::bf16) form = Form::bf16;
   if (numerics_ != Numerics::exact && n.type.dtype == DType::f16) form = Form::f16;
   if (numerics_ == Numerics::fast && n.type.dtype == DType::f32) form = Form::fast;
-  return op_info(n.op).shorter[static_cast<size_t>(form)].empty() ? Form::full : form;
+  const OpInfo& info = op_info(n.op);
+  auto has = [&](Form f) {
+    const auto which = static_cast<size_t>(f);
+    return !info.shorter[which].empty() || (gpu_ && !info.cuda[which].empty());
+  };
+  if (has(form)) return form;
+  bool f32 = numerics_ != Numerics::exact && n.type.dtype == DType::f32;
+  return f32 && has(Form::wide) ? Form::wide : Form::full;
 }
 
 std::string Values::name_of(NodeId node) const { return graph_[node].name; }

@@ -21,7 +21,7 @@ struct Typed {
 
 class Values {
  public:
-  Values(const Graph& graph, const Group& group, Numerics numerics);
+  Values(const Graph& graph, const Group& group, Numerics numerics, bool gpu);
 
   // The kernel under construction: params for the group's inputs and outputs are declared.
   loop::Kernel& kernel() { return kernel_; }
@@ -109,6 +109,7 @@ class Values {
   const Graph& graph_;
   const Group& group_;
   Numerics numerics_;
+  bool gpu_;
   loop::Kernel kernel_;
   Ranges domain_ranges_, id_ranges_;  // also of ids inside their guards; of these alone
   std::set<NodeId> inputs_;

@@ -48,8 +48,9 @@ struct AttrInfo {
 enum class DTypeRule : uint8_t { same, boolean, attribute, second, index };  // index: i64
 
 // Which formula computes an elementwise op in f32: its own, or a shorter one with a stated bound.
-enum class Form : uint8_t { full, fast, bf16, f16 };
-inline constexpr int form_count = 4;
+// `wide` is for f32 results in the modes wide and fast, on a GPU only.
+enum class Form : uint8_t { full, fast, bf16, f16, wide };
+inline constexpr int form_count = 5;
 
 // Sets of dtypes an op takes.
 enum class DTypeSet : uint8_t { any, number, floating, integer, boolean, integer_or_boolean, u64 };
@@ -79,12 +80,14 @@ struct OpInfo {
   // the dialect of src/device; "" = no such dtype class. Reductions: the combine formula in a, b.
   std::string_view float_formula, integer_formula, boolean_formula;
   std::string_view shorter[form_count];  // by Form: in place of float_formula; "" = there is none
+  std::string_view cuda[form_count];     // by Form: on a GPU, in place of the shorter one
   double identity;                       // reductions; ±inf means the dtype's extreme for integers
   std::string_view onnx;                 // "Add", or "" ; several separated by spaces
   std::string_view doc;                  // one sentence
 };
 
 const OpInfo& op_info(Op op);
+bool has_form(const OpInfo& info, Form form);  // somewhere
 std::span<const OpInfo> all_ops();
 std::string_view op_name(Op op);
 const OpInfo* find_op(std::string_view name);        // text form name; nullptr if unknown

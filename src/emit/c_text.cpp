@@ -134,11 +134,6 @@ std::string attr_text(double value, DType compute) {
   return literal_text({converted.real, converted.integer}, compute);
 }
 
-std::string storage_word(DType dtype) {
-  const std::string_view type = storage_type(dtype);
-  return type.starts_with("unsigned ") ? fmt::format("u{}", type.substr(9)) : std::string(type);
-}
-
 std::string splat_text(const std::string& scalar, Lanes lanes) {
   constexpr std::string_view names[] = {"f32", "f64", "i32", "i64", "u64", "i32", "i64"};
   return fmt::format("splat_{}({})", names[static_cast<size_t>(lanes)], scalar);

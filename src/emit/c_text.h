@@ -24,7 +24,6 @@ bool is_mask(Lanes lanes);
 std::string literal_text(const loop::Literal& literal, DType dtype);
 std::string real_text(double value, Lanes lanes);
 std::string attr_text(double value, DType compute);  // saturated where integers are computed with
-std::string storage_word(DType dtype);  // one word, as a functional cast needs it: "ushort"
 // Whether the expression is a multiple of n whatever its variables are.
 bool multiple_of(const Sym& sym, int64_t n);
 std::string splat_text(const std::string& scalar, Lanes lanes);

@@ -70,7 +70,7 @@ void Emitter::declare_thread_rows(const Phase& phase) {
   for (const auto& [buffer, count] : elements) {
     const int64_t chunk = target_.lanes * target_.threads();
     buffers_[buffer] = names_.unique(buffer);
-    line(fmt::format("Pack<{}> {}[{}];", storage_word(buffer_dtypes_.at(buffer)), buffers_[buffer],
+    line(fmt::format("Pack<{}> {}[{}];", storage_type(buffer_dtypes_.at(buffer)), buffers_[buffer],
                      (count + chunk - 1) / chunk));
   }
 }

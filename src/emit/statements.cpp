@@ -245,7 +245,7 @@ void Emitter::emit(const Load& load) {
 void Emitter::emit_kept(const Load& load) {
   LaneAccess at = access(load.index);
   const std::string pack = names_.unique(load.name + "_pack");
-  line(fmt::format("const Pack<{}> {} = {}({}{});", storage_word(load.dtype), pack,
+  line(fmt::format("const Pack<{}> {} = {}({}{});", storage_type(load.dtype), pack,
                    whole_word(at.index).empty() ? "some" : "whole", pointer(load.buffer, at.index),
                    chunk_->live.empty() && whole_word(at.index).empty() ? ", all_lanes"
                                                                         : live_argument()));

@@ -34,7 +34,7 @@ TEST(Cuda, ElementwiseABlockARowSixteenBytesAThread) {
   EXPECT_EQ(source.phases[0].team, 256);
   EXPECT_EQ(source.phases[0].block, 256);
   EXPECT_TRUE(has(source, "__global__ void __launch_bounds__(256) bias_p0("));
-  EXPECT_TRUE(has(source, "for (long j = 8 * thread; j < 8192; j += 2048) {"));
+  EXPECT_TRUE(has(source, "const long j = 8 * thread + 2048 * step;"));
   EXPECT_TRUE(has(source, "load_whole_bf16(x + 8192 * p + j)"));
   EXPECT_TRUE(has(source, "store_whole_bf16(y + 8192 * p + j, "));
   EXPECT_FALSE(has(source, "prefetch"));
@@ -71,25 +71,54 @@ TEST(Cuda, AReductionIsAWarpsWithTheLanesOfTheCpu) {
     })");
   EXPECT_EQ(source.lanes, 2);
   EXPECT_EQ(source.phases[0].team, 32);
-  EXPECT_TRUE(has(source, "const long p = (blockIdx.x * 256L + threadIdx.x) / 32;"));
+  EXPECT_TRUE(has(source, "const long p = (blockIdx.x * 128L + threadIdx.x) / 32;"));
   EXPECT_TRUE(has(source, "if (p >= B) return;"));
   EXPECT_TRUE(has(source, "for (long j = 2 * thread; j < 4096; j += 64) {"));
   EXPECT_TRUE(has(source, "if (thread == 0) store_f32(s + p, "));
 }
 
-TEST(Cuda, WhatIsNotWrittenYetIsKnown) {
+TEST(Cuda, ARowOfScratchStaysInRegisters) {
+  const KernelSource source = cuda(R"(
+    kernel row(x: bf16[B*4096] in, y: bf16[B*4096] out) sizes(B) {
+      scratch t: bf16[4096]
+      phase p in parallel(B) grain 1 {
+        acc s: f32 = sum lanes 1
+        for c in spread(2) {
+          acc a: f32 = sum lanes 64
+          for j in vector(2048) {
+            x0: bf16 = load x[4096*p + 2048*c + j]
+            store t[2048*c + j] = x0
+            w: f32 = cast(x0)
+            a sum= w
+          }
+          part: f32 = finish a
+          s sum= part
+        }
+        r: f32 = finish s
+        for d in spread(2) {
+          for k in vector(2048) {
+            t0: bf16 = load t[2048*d + k]
+            y0: bf16 = mul(t0, 2)
+            store y[4096*p + 2048*d + k] = y0
+          }
+        }
+      }
+    })");
+  EXPECT_EQ(source.phases[0].team, 64);
+  EXPECT_EQ(source.phases[0].block, 64);
+  EXPECT_TRUE(has(source, "const int warp = threadIdx.x / 32, thread = threadIdx.x % 32;"));
+  EXPECT_TRUE(has(source, "Pack<unsigned short> t[32];"));
+  EXPECT_TRUE(has(source, "t[step] = x0_pack;"));
+  EXPECT_TRUE(has(source, "__shared__ float s_parts[2];"));
+  EXPECT_TRUE(has(source, "if (thread == 0) s_parts[warp] = first_lane(part);"));
+  EXPECT_TRUE(has(source, "lanes_bf16(t[step])"));
+}
+
+TEST(Cuda, ProductsAreNotWrittenYet) {
   const loop::Kernel kernel = loop::parse_kernel(R"(
-    kernel row(x: f32[64] in, y: f32[64] out) sizes() {
-      scratch t: f32[64]
+    kernel product(x: f32[64] in, w: f32[64] in, y: f32[64] out) sizes() {
       phase p in parallel(1) grain 1 {
-        for j in vector(64) {
-          x0: f32 = load x[j]
-          store t[j] = x0
-        }
-        for j in vector(64) {
-          t0: f32 = load t[j]
-          store y[j] = t0
-        }
+        product matmul f32 y[0] = x[0] * w[0] sizes m=8, n=8, k=8, lda=8, ldb=8, ldc=8, transpose_a=0, transpose_b=0
       }
     })",
                                                  "<test>");

@@ -241,13 +241,13 @@ std::string Emitter::phase_text(size_t number) {
   out_.close();
   names_.close();
   std::string head = target_.cuda
-                         ? cuda_signature(symbol)
+                         ? cuda_signature(symbol, phase)
                          : fmt::format("extern \"C\" void {}(const KernelCall* call) {{\n", symbol);
   return head + out_.take().substr(1);
 }
 
 // Every parameter and size of the kernel, so that all its phases are launched alike.
-std::string Emitter::cuda_signature(const std::string& symbol) const {
+std::string Emitter::cuda_signature(const std::string& symbol, const Phase& phase) const {
   std::vector<std::string> params;
   for (const Param& param : kernel_.params) {
     auto name = buffers_.find(param.name);
@@ -261,7 +261,7 @@ std::string Emitter::cuda_signature(const std::string& symbol) const {
   }
   params.emplace_back("KernelReport* report");
   std::string head =
-      fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", target_.block, symbol);
+      fmt::format("extern \"C\" __global__ void {} {}(", launch_bounds(phase), symbol);
   std::string joined = join(params, ", ") + ") {\n";
   return head.size() + joined.size() <= line_width
              ? head + joined

@@ -24,7 +24,7 @@ class Emitter {
  private:
   // cpp_emitter.cpp
   std::string phase_text(size_t number);
-  std::string cuda_signature(const std::string& symbol) const;
+  std::string cuda_signature(const std::string& symbol, const loop::Phase& phase) const;
   void open_iterations(const loop::Phase& phase);
   void close_iterations();
   void declare_quotients(const loop::Phase& phase);
@@ -60,6 +60,7 @@ class Emitter {
   std::string rounded(std::string text, DType dtype) const;
   std::string finished(const std::string& text, Op op, DType dtype) const;
   std::string load_text(const loop::Load& load);
+  std::string kept_text(const loop::Load& load);
   void emit_kept(const loop::Load& load);
   void emit_subscript_load(const loop::Load& load);
   static bool advances(const Sym& index, std::string_view variable);
@@ -87,6 +88,8 @@ class Emitter {
 
   // cuda_loops.cpp: how threads share loops, and rows in their registers.
   void declare_thread_rows(const loop::Phase& phase);
+  std::map<std::string, int64_t> thread_row_chunks(const loop::Phase& phase) const;
+  std::string launch_bounds(const loop::Phase& phase) const;
   void open_thread_chunks(const loop::Loop& loop, Chunk& chunk, const std::string& extent,
                           bool whole);
   void spread_loop(const loop::Loop& loop);
@@ -168,6 +171,7 @@ class Emitter {
   std::vector<Shared> shared_;
   std::map<std::string, std::string> rows_;  // "buffer + what is the same for a loop" → pointer
   bool streams_ = false;
+  std::map<std::string, int> row_reads_;  // loads from a row of registers so far
   std::map<std::string, std::string> parts_;  // accumulator → where a warp leaves its part
 };
 

@@ -10,6 +10,7 @@ using namespace loop;
 
 namespace {
 
+constexpr int64_t register_file = 64 << 10, most_blocks = 32;  // of a multiprocessor
 constexpr int64_t unrolled_chunks = 8;  // of loops that keep nothing in registers
 
 // The longest that a loop can be, over all iterations of the loops around it.
@@ -57,7 +58,7 @@ bool Emitter::is_thread_row(const std::string& buffer) const {
 }
 
 // A row of scratch is kept by the threads that compute it, each chunk in registers of its own.
-void Emitter::declare_thread_rows(const Phase& phase) {
+std::map<std::string, int64_t> Emitter::thread_row_chunks(const Phase& phase) const {
   std::map<std::string, int64_t> elements;
   each_vector_loop(phase.body, [&](const Loop& loop) {
     each_buffer(loop.body, [&](const std::string& buffer) {
@@ -67,12 +68,43 @@ void Emitter::declare_thread_rows(const Phase& phase) {
       elements[buffer] = std::max(elements[buffer], *most);
     });
   });
-  for (const auto& [buffer, count] : elements) {
-    const int64_t chunk = target_.lanes * target_.threads();
+  const int64_t chunk = target_.lanes * target_.threads();
+  for (auto& [buffer, count] : elements) count = (count + chunk - 1) / chunk;
+  return elements;
+}
+
+void Emitter::declare_thread_rows(const Phase& phase) {
+  for (const auto& [buffer, chunks] : thread_row_chunks(phase)) {
     buffers_[buffer] = names_.unique(buffer);
     line(fmt::format("Pack<{}> {}[{}];", storage_type(buffer_dtypes_.at(buffer)), buffers_[buffer],
-                     (count + chunk - 1) / chunk));
+                     chunks));
   }
+}
+
+// A compiler that is free to do so unpacks a row of halves once and keeps it in twice the registers.
+std::string Emitter::launch_bounds(const Phase& phase) const {
+  int64_t bytes = 0;
+  for (const auto& [buffer, chunks] : thread_row_chunks(phase)) {
+    bytes += chunks * target_.lanes * byte_size(buffer_dtypes_.at(buffer));
+  }
+  if (bytes == 0) return fmt::format("__launch_bounds__({})", target_.block);
+  // Besides the row: addresses and sums, and what is on its way from each buffer but the first.
+  int64_t streams = 0;
+  each_vector_loop(phase.body, [&](const Loop& loop) {
+    const bool fills = std::ranges::any_of(loop.body, [&](const Stmt& stmt) {
+      const auto* store = std::get_if<Store>(&stmt);
+      return store != nullptr && is_thread_row(store->buffer);
+    });
+    if (!fills) return;
+    streams = std::max(streams, std::ranges::count_if(loop.body, [&](const Stmt& stmt) {
+                                  const auto* load = std::get_if<Load>(&stmt);
+                                  return load != nullptr && load->index.uses(loop.var) &&
+                                         !is_thread_row(load->buffer);
+                                }));
+  });
+  const int64_t registers = bytes / 4 + 32 + 16 * std::max<int64_t>(streams - 1, 0);
+  const int64_t blocks = std::min<int64_t>(register_file / registers / target_.block, most_blocks);
+  return fmt::format("__launch_bounds__({}, {})", target_.block, std::max<int64_t>(blocks, 1));
 }
 
 std::string Emitter::thread_row(const std::string& buffer, const Sym& index) const {

@@ -241,6 +241,14 @@ void Emitter::emit(const Load& load) {
   });
 }
 
+// What a row of registers holds: taken apart differently in each pass, see low_bf16.
+std::string Emitter::kept_text(const Load& load) {
+  const std::string row = thread_row(load.buffer, load.index);
+  constexpr int ways = 3;
+  if (load.dtype != DType::bf16) return fmt::format("lanes_{}({})", dtype_name(load.dtype), row);
+  return fmt::format("again_bf16<{}>({})", ++row_reads_[load.buffer] % ways, row);
+}
+
 // A load whose elements go into a row of registers as they are.
 void Emitter::emit_kept(const Load& load) {
   LaneAccess at = access(load.index);
@@ -314,7 +322,7 @@ void Emitter::prefetch(const Load& load) {
 std::string Emitter::load_text(const Load& load) {
   std::string_view name = dtype_name(load.dtype);
   if (is_thread_row(load.buffer)) {
-    return fmt::format("lanes_{}({})", name, thread_row(load.buffer, load.index));
+    return kept_text(load);
   }
   LaneAccess at = access(load.index);
   if (differs_by_row(load.index)) {

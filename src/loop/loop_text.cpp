@@ -420,8 +420,8 @@ class Parser {
 
   Form form(const OpInfo& info) {
     Location at = in_.location();
-    std::string name = in_.identifier("a form: fast, bf16, f16 or wide");
-    for (Form form : {Form::fast, Form::bf16, Form::f16, Form::wide}) {
+    std::string name = in_.identifier("a form: fast, bf16, f16, wide or inner");
+    for (Form form : {Form::fast, Form::bf16, Form::f16, Form::wide, Form::inner}) {
       if (has_form(info, form) && form_name(form) == name) return form;
     }
     in_.fail(at, fmt::format("{} has no form '{}'", info.name, name));

@@ -183,8 +183,11 @@ Form Values::form(NodeId node) const {
     return !info.shorter[which].empty() || (gpu_ && !info.cuda[which].empty());
   };
   if (has(form)) return form;
-  bool f32 = numerics_ != Numerics::exact && n.type.dtype == DType::f32;
-  return f32 && has(Form::wide) ? Form::wide : Form::full;
+  if (numerics_ == Numerics::exact || n.type.dtype != DType::f32) return Form::full;
+  const bool halves = std::ranges::all_of(group_.outputs, [&](NodeId id) {
+    return !is_float(graph_[id].type.dtype) || byte_size(graph_[id].type.dtype) <= 2;
+  });
+  return halves && has(Form::inner) ? Form::inner : has(Form::wide) ? Form::wide : Form::full;
 }
 
 std::string Values::name_of(NodeId node) const { return graph_[node].name; }

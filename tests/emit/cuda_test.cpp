@@ -111,7 +111,7 @@ TEST(Cuda, ARowOfScratchStaysInRegisters) {
   EXPECT_TRUE(has(source, "t[step] = x0_pack;"));
   EXPECT_TRUE(has(source, "__shared__ float s_parts[2];"));
   EXPECT_TRUE(has(source, "if (thread == 0) s_parts[warp] = first_lane(part);"));
-  EXPECT_TRUE(has(source, "lanes_bf16(t[step])"));
+  EXPECT_TRUE(has(source, "again_bf16<1>(t[step])"));
 }
 
 TEST(Cuda, ProductsAreNotWrittenYet) {

@@ -9,8 +9,13 @@ namespace {
 class EveryOp : public ::testing::TestWithParam<DType> {};
 
 TEST_P(EveryOp, GivesTheEvaluatorsBits) {
-  expect_equal({every_op_trial(GetParam(), 37), every_op_trial(GetParam(), 64),
-                every_op_trial(GetParam(), 1), every_op_trial(GetParam(), 300)});
+  std::vector<Trial> trials;
+  for (const int64_t columns : {1, 37, 64, 300}) {
+    for (const uint64_t seed : {1, 2}) {
+      trials.push_back(every_op_trial(GetParam(), columns, seed));
+    }
+  }
+  expect_equal(trials);
 }
 
 INSTANTIATE_TEST_SUITE_P(DTypes, EveryOp, ::testing::ValuesIn(all_dtypes),

@@ -76,9 +76,9 @@ Trial trial_of(const std::string& text, const std::vector<Bindings>& sizes, uint
   return {seed, parse_graph(text, "trial"), sizes};
 }
 
-Trial every_op_trial(DType dtype, int64_t columns) {
+Trial every_op_trial(DType dtype, int64_t columns, uint64_t seed) {
   return trial_of(every_op_program(dtype, columns),
-                  {{{"B", 5}}, {{"B", 0}}, {{"B", 1}}, {{"B", 40}}});
+                  {{{"B", 5}}, {{"B", 0}}, {{"B", 1}}, {{"B", 40}}}, seed);
 }
 
 std::vector<Trial> bench_trials() {

@@ -11,7 +11,7 @@ namespace ingot::testing {
 
 // Usual values where the seed is even, else special ones among them.
 Trial trial_of(const std::string& text, const std::vector<Bindings>& sizes, uint64_t seed = 2);
-Trial every_op_trial(DType dtype, int64_t columns);
+Trial every_op_trial(DType dtype, int64_t columns, uint64_t seed = 2);
 
 // Of x: f32[B, N] and the like, for any B and N: rows, columns, both, norms, masks.
 extern const std::vector<const char*> row_programs;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/cuda_resources.h"
 #include "api/environment.h"
 #include "api/state.h"
 #include "base/float_environment.h"
@@ -78,7 +79,16 @@ std::string Compiled::explain_json(bool measure) const {
   // Only the resources of a GPU's kernels are estimated from the loops.
   const Pipeline& fused = state_->device.gpu ? state_->lowered() : *state_->main;
   const Plan separate = state_->separate_plan();
-  ExplainInput input{state_->graph, fused.plan, separate, fused.loops, state_->device, sizes, {}};
+  std::map<std::string, Json> compiled;
+  if (state_->device.gpu) {
+    std::vector<const KernelSource*> chosen;
+    for (size_t g = 0; g < fused.sources.size(); ++g) {
+      chosen.push_back(&fused.sources[g][chosen_variant(fused.plan.groups[g], sizes)]);
+    }
+    compiled = cuda_resources(chosen, state_->device, sizes, state_->options.cache_dir);
+  }
+  ExplainInput input{state_->graph, fused.plan,     separate, fused.loops,
+                     compiled,      state_->device, sizes,    {}};
   if (measure) {
     const Runnable& executable = state_->executable();
     const std::shared_ptr<const Pipeline> off = state_->with_fusion(FusionMode::off);
@@ -178,6 +188,14 @@ std::string Compiled::lower_text() const {
 std::vector<Compiled::Source> Compiled::sources() const {
   const Pipeline& pipeline = state_->lowered();
   const Bindings sizes = state_->report_sizes();
+  std::map<std::string, Json> compiled;
+  if (state_->device.gpu) {
+    std::vector<const KernelSource*> all;
+    for (const std::vector<KernelSource>& variants : pipeline.sources) {
+      for (const KernelSource& variant : variants) all.push_back(&variant);
+    }
+    compiled = cuda_resources(all, state_->device, sizes, state_->options.cache_dir);
+  }
   std::vector<Source> sources;
   for (size_t g = 0; g < pipeline.loops.size(); ++g) {
     for (size_t v = 0; v < pipeline.loops[g].size(); ++v) {
@@ -188,7 +206,9 @@ std::vector<Compiled::Source> Compiled::sources() const {
       if (known) {
         continue;
       }
-      Json resources = resources_json(kernel, state_->device, sizes);
+      const auto found = compiled.find(kernel.name);
+      Json resources =
+          found != compiled.end() ? found->second : resources_json(kernel, state_->device, sizes);
       Source source{kernel.name, "", "", "", ""};
       if (const KernelSource& text = pipeline.sources[g][v]; !text.text.empty()) {
         resources["scratch_bytes"] = text.scratch_bytes.text();

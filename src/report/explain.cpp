@@ -66,13 +66,12 @@ bool guards_hold(const Schedule& schedule, const Bindings& sizes) {
       [&](const Schedule::AtLeast& guard) { return guard.value.evaluate(sizes) >= guard.minimum; });
 }
 
-size_t chosen_variant(const Group& group, const Bindings& sizes) {
-  for (size_t i = 0; i < group.schedules.size(); ++i) {
-    if (guards_hold(group.schedules[i], sizes)) {
-      return i;
-    }
-  }
-  return group.schedules.empty() ? 0 : group.schedules.size() - 1;
+Json resources_of(const ExplainInput& input, size_t group, size_t variant) {
+  if (!input.device.gpu) return no_resources();
+  const loop::Kernel& kernel = input.kernels[group][variant];
+  const auto compiled = input.compiled.find(kernel.name);
+  return compiled != input.compiled.end() ? compiled->second
+                                          : resources_json(kernel, input.device, input.sizes);
 }
 
 Json variants_json(const Group& group) {
@@ -141,9 +140,7 @@ Json group_json(const ExplainInput& input, size_t position, int64_t saved) {
       {"schedule", group.schedules.empty() ? Json(nullptr) : Json(group.schedules[variant].name)},
       {"variants", variants_json(group)},
       {"batch_invariant", group.batch_invariant},
-      {"resources", input.device.gpu ? resources_json(input.kernels[position][variant],
-                                                      input.device, input.sizes)
-                                     : no_resources()},
+      {"resources", resources_of(input, position, variant)},
       {"predicted_us", predicted.us},
       {"measured_us", measured},
       {"percent_of_ceiling", percent}};
@@ -202,6 +199,15 @@ Json totals_json(const ExplainInput& input) {
 }
 
 }  // namespace
+
+size_t chosen_variant(const Group& group, const Bindings& sizes) {
+  for (size_t i = 0; i < group.schedules.size(); ++i) {
+    if (guards_hold(group.schedules[i], sizes)) {
+      return i;
+    }
+  }
+  return group.schedules.empty() ? 0 : group.schedules.size() - 1;
+}
 
 std::string_view numerics_text(Numerics numerics) {
   switch (numerics) {

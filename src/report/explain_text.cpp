@@ -120,6 +120,12 @@ void add_resources(const Json& resources, std::string& out) {
       resources["spill_store_bytes"].get<int64_t>(), resources["shared_bytes"].get<int64_t>(),
       resources["threads_per_block"].get<int>(), 100 * resources["occupancy"].get<double>(),
       resources["occupancy_limit"].get<std::string>());
+  if (!resources["instructions"].is_null()) {
+    out += fmt::format("    {} instructions, {} of them special functions, {} bytes of stack\n",
+                       resources["instructions"].get<int64_t>(),
+                       resources["special_instructions"].get<int64_t>(),
+                       resources["stack_bytes"].get<int64_t>());
+  }
 }
 
 void add_group(const Json& group, std::string& out) {

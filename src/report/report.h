@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 
 #include <nlohmann/json_fwd.hpp>
@@ -33,10 +34,15 @@ struct ExplainInput {
   const Plan& plan;
   const Plan& separate;          // the plan with fusion off
   const LoweredGroups& kernels;  // of a GPU; else not looked at
+  // By kernel, what its compiler says; the others' resources are estimated.
+  const std::map<std::string, ReportJson>& compiled;
   const DeviceModel& device;
   Bindings sizes;  // of every named dimension
   std::optional<MeasuredTimes> measured;
 };
+
+// The schedule that runs at these sizes: the first whose guards hold.
+size_t chosen_variant(const Group& group, const Bindings& sizes);
 
 // The object of `explain --json`, and the same for a person.
 ReportJson explain_json(const ExplainInput& input, const ReportJson& environment);

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "run/device_launch.h"
+
 namespace ingot {
 namespace {
 
@@ -97,37 +99,87 @@ int most_live(const loop::Phase& phase) {
   return most;
 }
 
+void add_occupancy(const Occupancy& blocks, ReportJson& resources) {
+  resources["blocks_per_sm"] = blocks.blocks;
+  resources["blocks_by"] = {{"registers", blocks.blocks_by_registers},
+                            {"shared", blocks.blocks_by_shared},
+                            {"threads", blocks.blocks_by_threads},
+                            {"blocks", blocks.blocks_by_blocks}};
+  resources["occupancy"] = blocks.occupancy;
+  resources["occupancy_limit"] = blocks.limit;
+}
+
 ReportJson gpu_resources(const ResourceEstimate& estimate) {
   const bool spills = estimate.spilled_registers > 0;
   const ReportJson spill = spills ? ReportJson(estimate.spilled_registers * 4) : ReportJson(0);
-  const Occupancy& blocks = estimate.occupancy;
-  return {{"registers", estimate.registers},
-          {"spill_store_bytes", spill},
-          {"spill_load_bytes", spill},
-          {"bytes_spill_upper", spills ? ReportJson(nullptr) : ReportJson(0)},
-          {"stack_bytes", spill},
-          {"shared_bytes", estimate.shared_bytes},
-          {"threads_per_block", estimate.threads_per_block},
-          {"blocks_per_sm", blocks.blocks},
-          {"blocks_by",
-           {{"registers", blocks.blocks_by_registers},
-            {"shared", blocks.blocks_by_shared},
-            {"threads", blocks.blocks_by_threads},
-            {"blocks", blocks.blocks_by_blocks}}},
-          {"occupancy", blocks.occupancy},
-          {"occupancy_limit", blocks.limit},
-          {"source", "estimate"}};
+  ReportJson resources = {{"registers", estimate.registers},
+                          {"spill_store_bytes", spill},
+                          {"spill_load_bytes", spill},
+                          {"bytes_spill_upper", spills ? ReportJson(nullptr) : ReportJson(0)},
+                          {"stack_bytes", spill},
+                          {"shared_bytes", estimate.shared_bytes},
+                          {"threads_per_block", estimate.threads_per_block},
+                          {"instructions", nullptr},
+                          {"special_instructions", nullptr}};
+  add_occupancy(estimate.occupancy, resources);
+  resources["source"] = "estimate";
+  return resources;
 }
 
 }  // namespace
 
 ReportJson no_resources() {
   ReportJson resources;
-  for (const char* key : {"registers", "spill_store_bytes", "spill_load_bytes", "bytes_spill_upper",
-                          "stack_bytes", "shared_bytes", "threads_per_block", "blocks_per_sm",
-                          "blocks_by", "occupancy", "occupancy_limit"}) {
+  for (const char* key :
+       {"registers", "spill_store_bytes", "spill_load_bytes", "bytes_spill_upper", "stack_bytes",
+        "shared_bytes", "threads_per_block", "instructions", "special_instructions",
+        "blocks_per_sm", "blocks_by", "occupancy", "occupancy_limit"}) {
     resources[key] = nullptr;
   }
+  resources["source"] = "compiler";
+  return resources;
+}
+
+// Of several phases the largest need counts, spills and instructions add up.
+ReportJson compiled_resources_json(const KernelSource& kernel,
+                                   const std::vector<CudaKernelResources>& functions,
+                                   const DeviceModel& device, const Bindings& sizes) {
+  CudaKernelResources all;
+  int64_t spilled = 0, threads_of_block = 0, shared = 0;
+  std::optional<Occupancy> least;
+  for (size_t p = 0; p < functions.size(); ++p) {
+    const CudaKernelResources& function = functions[p];
+    const std::optional<CudaLaunch> launch = launch_of(kernel.phases[p], sizes);
+    const int64_t threads = kernel.phases[p].block;
+    const int64_t own_shared = function.shared_bytes + (launch ? launch->shared_bytes : 0);
+    const Occupancy own =
+        occupancy(device, static_cast<int>(threads), static_cast<int>(function.registers),
+                  static_cast<int>(own_shared));
+    if (!least || own.occupancy < least->occupancy) {
+      least = own;
+      threads_of_block = threads;
+    }
+    all.registers = std::max(all.registers, function.registers);
+    all.stack_bytes = std::max(all.stack_bytes, function.stack_bytes);
+    shared = std::max(shared, own_shared);
+    all.spill_store_bytes += function.spill_store_bytes;
+    all.spill_load_bytes += function.spill_load_bytes;
+    all.instructions += function.instructions;
+    all.special_instructions += function.special_instructions;
+    const int64_t blocks =
+        launch ? int64_t{launch->grid[0]} * launch->grid[1] * launch->grid[2] : 0;
+    spilled += (function.spill_store_bytes + function.spill_load_bytes) * threads * blocks;
+  }
+  ReportJson resources = {{"registers", all.registers},
+                          {"spill_store_bytes", all.spill_store_bytes},
+                          {"spill_load_bytes", all.spill_load_bytes},
+                          {"bytes_spill_upper", spilled},
+                          {"stack_bytes", all.stack_bytes},
+                          {"shared_bytes", shared},
+                          {"threads_per_block", threads_of_block},
+                          {"instructions", all.instructions},
+                          {"special_instructions", all.special_instructions}};
+  add_occupancy(least.value_or(Occupancy{}), resources);
   resources["source"] = "compiler";
   return resources;
 }

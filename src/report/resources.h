@@ -1,6 +1,8 @@
-// What a kernel would take of a GPU, estimated from its loops while there is no compiler for it.
+// What a kernel takes of a GPU: of its compiler, or estimated from its loops where there is none.
 #pragma once
 
+#include "emit/kernel_source.h"
+#include "jit/cubin.h"
 #include "loop/loop.h"
 #include "plan/device_model.h"
 #include "report/report.h"
@@ -17,6 +19,11 @@ struct ResourceEstimate {
 
 ResourceEstimate estimate_resources(const loop::Kernel& kernel, const DeviceModel& device,
                                     const Bindings& sizes);
+
+// The object `resources` as the device's compiler has it: `functions` are those of the phases.
+ReportJson compiled_resources_json(const KernelSource& kernel,
+                                   const std::vector<CudaKernelResources>& functions,
+                                   const DeviceModel& device, const Bindings& sizes);
 
 ReportJson no_resources();  // of a kernel on the CPU: all null
 

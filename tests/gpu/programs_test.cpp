@@ -65,7 +65,9 @@ void run_job(const Job& job, Results& results) {
   if (problem.empty()) {
     ++results.passed;
   } else {
-    (unsupported ? results.unsupported : on_both ? results.beyond_on_both : results.failed)
+    (unsupported ? results.unsupported
+     : on_both   ? results.beyond_on_both
+                 : results.failed)
         .push_back(fmt::format("{}, {}: {}", job.name, job.numerics, problem));
   }
 }

@@ -89,9 +89,9 @@ constexpr int warp = 32, cuda_block = 256, widest_access = 16;  // threads, thre
 constexpr int row_block = 128;                                  // threads, where a warp has a row
 constexpr int64_t most_warps = 32, warps_of_unknown = 8;
 
-// Reductions: a warp for an iteration, or for an iteration of its spread loops; its threads have two
-// of the 64 lanes each. Without any: a block for an iteration, and as many elements a thread as its
-// narrowest access has in 16 bytes.
+// Reductions: a warp for an iteration, or for an iteration of its spread loops; its threads have
+// two of the 64 lanes each. Without any: a block for an iteration, and as many elements a thread as
+// its narrowest access has in 16 bytes.
 Target cuda_target(const Kernel& kernel) {
   bool reduces = false;
   int64_t warps = 1;

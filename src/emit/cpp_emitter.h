@@ -171,7 +171,7 @@ class Emitter {
   std::vector<Shared> shared_;
   std::map<std::string, std::string> rows_;  // "buffer + what is the same for a loop" → pointer
   bool streams_ = false;
-  std::map<std::string, int> row_reads_;  // loads from a row of registers so far
+  std::map<std::string, int> row_reads_;      // loads from a row of registers so far
   std::map<std::string, std::string> parts_;  // accumulator → where a warp leaves its part
 };
 

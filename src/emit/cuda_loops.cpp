@@ -81,7 +81,8 @@ void Emitter::declare_thread_rows(const Phase& phase) {
   }
 }
 
-// A compiler that is free to do so unpacks a row of halves once and keeps it in twice the registers.
+// A compiler that is free to do so unpacks a row of halves once and keeps it in twice the
+// registers.
 std::string Emitter::launch_bounds(const Phase& phase) const {
   int64_t bytes = 0;
   for (const auto& [buffer, chunks] : thread_row_chunks(phase)) {
@@ -97,10 +98,10 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
     });
     if (!fills) return;
     streams = std::max(streams, std::ranges::count_if(loop.body, [&](const Stmt& stmt) {
-                                  const auto* load = std::get_if<Load>(&stmt);
-                                  return load != nullptr && load->index.uses(loop.var) &&
-                                         !is_thread_row(load->buffer);
-                                }));
+                         const auto* load = std::get_if<Load>(&stmt);
+                         return load != nullptr && load->index.uses(loop.var) &&
+                                !is_thread_row(load->buffer);
+                       }));
   });
   const int64_t registers = bytes / 4 + 32 + 16 * std::max<int64_t>(streams - 1, 0);
   const int64_t blocks = std::min<int64_t>(register_file / registers / target_.block, most_blocks);
@@ -166,8 +167,7 @@ void Emitter::combine_parts(const std::vector<std::string>& totals,
   for (size_t i = 0; i < totals.size(); i++) {
     const EmittedValue& acc = accumulators_.at(totals[i]);
     std::string part = splat_text(fmt::format("{}[{}]", parts[i], w), acc.lanes);
-    line(fmt::format("{} = {};", acc.name,
-                     combine_text(acc.reduction, acc.dtype, acc.name, part)));
+    line(fmt::format("{} = {};", acc.name, combine_text(acc.reduction, acc.dtype, acc.name, part)));
   }
   close();
 }

@@ -253,10 +253,10 @@ std::string Emitter::kept_text(const Load& load) {
 void Emitter::emit_kept(const Load& load) {
   LaneAccess at = access(load.index);
   const std::string pack = names_.unique(load.name + "_pack");
-  line(fmt::format("const Pack<{}> {} = {}({}{});", storage_type(load.dtype), pack,
-                   whole_word(at.index).empty() ? "some" : "whole", pointer(load.buffer, at.index),
-                   chunk_->live.empty() && whole_word(at.index).empty() ? ", all_lanes"
-                                                                        : live_argument()));
+  line(fmt::format(
+      "const Pack<{}> {} = {}({}{});", storage_type(load.dtype), pack,
+      whole_word(at.index).empty() ? "some" : "whole", pointer(load.buffer, at.index),
+      chunk_->live.empty() && whole_word(at.index).empty() ? ", all_lanes" : live_argument()));
   define(load.name, load.dtype, lanes_of(load.dtype), true, [&](const std::string&) {
     return fmt::format("lanes_{}({})", dtype_name(load.dtype), pack);
   });
@@ -526,10 +526,9 @@ void Emitter::emit(const Store& store) {
   if (is_thread_row(store.buffer)) {
     const auto* value_name = std::get_if<std::string>(&store.value);
     const std::string& pack = value_name != nullptr ? value(*value_name).pack : text;
-    return line(fmt::format("{} = {};", thread_row(store.buffer, store.index),
-                            value_name != nullptr && !pack.empty()
-                                ? pack
-                                : fmt::format("pack_{}({})", name, text)));
+    return line(fmt::format(
+        "{} = {};", thread_row(store.buffer, store.index),
+        value_name != nullptr && !pack.empty() ? pack : fmt::format("pack_{}({})", name, text)));
   }
   LaneAccess at = access(store.index);
   if (chunk_ && at.kind != LaneAccess::contiguous) {
@@ -539,8 +538,9 @@ void Emitter::emit(const Store& store) {
     return line(fmt::format("scatter_{}({}_at, {}{});", name, function, text, live_argument()));
   }
   if (chunk_) return store_vector(store, text, at);
-  const std::string_view once = !target_.cuda ? "" : target_.warps > 1 ? "if (threadIdx.x == 0) "
-                                                                       : "if (thread == 0) ";
+  const std::string_view once = !target_.cuda       ? ""
+                                : target_.warps > 1 ? "if (threadIdx.x == 0) "
+                                                    : "if (thread == 0) ";
   line(fmt::format("{}store_{}({}, {}, 1);", once, name, pointer(store.buffer, at.index), text));
 }
 

@@ -88,8 +88,7 @@ bool multiple_of(const Sym& sym, int64_t n) {
     return atom->kind == Sym::Atom::Kind::min && multiple_of(atom->left, n) &&
            multiple_of(atom->right, n);
   };
-  return sym.constant_part() % n == 0 &&
-         std::ranges::all_of(sym.terms(), [&](const Sym::Term& t) {
+  return sym.constant_part() % n == 0 && std::ranges::all_of(sym.terms(), [&](const Sym::Term& t) {
            return t.factor % n == 0 || std::ranges::any_of(t.atoms, smaller);
          });
 }

@@ -202,7 +202,8 @@ class Verifier {
         info.attrs, [](const AttrInfo& attr) { return attr.type == AttrType::real; });
     check(reals == static_cast<int64_t>(let.attrs.size()), "{}: {} attributes, expected {}", what,
           let.attrs.size(), reals);
-    check(let.form == Form::full || (has_form(info, let.form) && compute_dtype(let.dtype) == DType::f32),
+    check(let.form == Form::full ||
+              (has_form(info, let.form) && compute_dtype(let.dtype) == DType::f32),
           "{}: no form {} of {}", what, form_name(let.form), dtype_name(let.dtype));
     bool varying = false;
     for (size_t i = 0; i < let.operands.size(); i++) {

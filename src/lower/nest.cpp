@@ -254,8 +254,8 @@ void Nest::flat_phase(const std::vector<Var>& outer, const Var& inner) {
   add_phase(p, blocks, grain_for(flat_block));
 }
 
-// A few rows one after the other in a thread, which loads what is the same in them once. A last block
-// of fewer rows repeats the last one.
+// A few rows one after the other in a thread, which loads what is the same in them once. A last
+// block of fewer rows repeats the last one.
 void Nest::thread_rows(const std::vector<Var>& outer, const Var& inner) {
   Sym rows(1);
   for (const Var& var : outer) rows = rows * var.extent;

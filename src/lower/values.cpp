@@ -39,7 +39,11 @@ loop::Literal literal_of(const Node& node) {
 }  // namespace
 
 Values::Values(const Graph& graph, const Group& group, Numerics numerics, bool gpu)
-    : graph_(graph), group_(group), numerics_(numerics), gpu_(gpu), domain_ranges_(group.domain.ranges()) {
+    : graph_(graph),
+      group_(group),
+      numerics_(numerics),
+      gpu_(gpu),
+      domain_ranges_(group.domain.ranges()) {
   kernel_.name = identifier(group.name);
   std::set<std::string> sizes = sizes_of(graph, group.nodes);
   sizes.merge(sizes_of(graph, group.inputs));

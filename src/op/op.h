@@ -48,8 +48,8 @@ struct AttrInfo {
 enum class DTypeRule : uint8_t { same, boolean, attribute, second, index };  // index: i64
 
 // Which formula computes an elementwise op in f32: its own, or a shorter one with a stated bound.
-// `wide` is for f32 results in the modes wide and fast, `inner` for those of them that become halves in
-// the same kernel; on a GPU only.
+// `wide` is for f32 results in the modes wide and fast, `inner` for those of them that become
+// halves in the same kernel; on a GPU only.
 enum class Form : uint8_t { full, fast, bf16, f16, wide, inner };
 inline constexpr int form_count = 6;
 

@@ -10,7 +10,8 @@ namespace ingot {
 namespace {
 
 constexpr double staging_worth = 6;  // instructions above which a value is kept, not made again
-// On a GPU rows are kept in registers: a value wider than what it is made from has to be worth more.
+// On a GPU rows are kept in registers: a value wider than what it is made from has to be worth
+// more.
 constexpr double gpu_worth = 12, gpu_worth_of_wide = 60;
 constexpr double rounding_cost = 4;  // of a bf16 or f16 result on a CPU; one instruction on a GPU
 constexpr double access_cost = 1;    // of a load or store

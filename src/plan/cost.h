@@ -14,7 +14,8 @@ struct GroupCost {
   Sym row_bytes;  // what later passes read again: inputs of a row and staged values
   int passes = 1;
   std::vector<NodeId> staged;  // computed once and kept for later passes
-  // What could be kept from pass to pass: staged values, and buffers read at one place. Bit p: pass p.
+  // What could be kept from pass to pass: staged values, and buffers read at one place. Bit p: pass
+  // p.
   struct Row {
     NodeId id;
     uint32_t passes;

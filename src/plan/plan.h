@@ -91,8 +91,8 @@ struct Schedule {
   bool streaming = false;  // non-temporal stores and prefetch for outputs beyond the cache
   bool split_rows =
       false;  // few long rows: chunks of a row in parallel, partials combined in order
-  bool column_bands = false;   // columns: bands of rows in parallel, partials combined in order
-  bool row_blocks = false;     // four rows side by side: row vectors are loaded once for them
+  bool column_bands = false;  // columns: bands of rows in parallel, partials combined in order
+  bool row_blocks = false;    // four rows side by side: row vectors are loaded once for them
   // On a GPU: each chunk of a row on a warp of its own; rows that a thread advances side by side;
   // columns that a block of threads covers (0: all of them).
   bool spread_rows = false;

@@ -168,8 +168,8 @@ Schedule gpu_schedule(const Graph& graph, const Group& group, const Analysis& an
   const auto reduced = std::ranges::count_if(vars, [](const DomainVar& v) { return v.reduced; });
   if (reduced == 0) {
     schedule.name = vars.size() > 1 ? "rows" : "flat";
-    schedule.block_columns = cuda_block * std::clamp<int64_t>(
-        widest_access / narrowest_bytes(graph, group), 2, 8);
+    schedule.block_columns =
+        cuda_block * std::clamp<int64_t>(widest_access / narrowest_bytes(graph, group), 2, 8);
     if (!row_vector_bytes(graph, group, analysis).is(0)) schedule.thread_rows = 2;
     return schedule;
   }

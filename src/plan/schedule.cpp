@@ -1,6 +1,7 @@
 // Which schedules a group gets, and the sizes that choose between them at run time.
 #include <algorithm>
 
+#include "graph/index_map.h"
 #include "graph/reduction_order.h"
 #include "plan/partition.h"
 
@@ -138,10 +139,31 @@ int64_t narrowest_bytes(const Graph& graph, const Group& group) {
   return bytes;
 }
 
+// Whether a value is read at some elements of a row only, as by pad, concat and gather: its row in
+// the order of the group's may begin before the buffer, so it cannot be loaded as a whole.
+bool reads_parts(const Graph& graph, const Group& group) {
+  return std::ranges::any_of(group.nodes, [&](NodeId id) {
+    const Node& node = graph[id];
+    if (op_info(node.op).category != Category::movement) return false;
+    std::vector<Sym> index;
+    Ranges ranges;
+    for (const Sym& size : node.type.shape) {
+      const std::string name = fmt::format("@{}", index.size());
+      index.push_back(Sym::var(name));
+      ranges[name] = size;
+    }
+    for (size_t k = 0; k < node.operands.size(); ++k) {
+      const Access access = operand_access(graph, id, static_cast<int>(k), index, ranges);
+      if (!access.guards.empty() || access.run_time_dim >= 0) return true;
+    }
+    return false;
+  });
+}
+
 // The values that all passes of a row come back to, if a thread has the registers for its part.
 std::vector<NodeId> kept_rows(const Graph& graph, const Group& group, const GroupCost& cost) {
   const DomainVar& last = group.domain.vars.back();
-  if (!last.extent.constant()) return {};
+  if (!last.extent.constant() || reads_parts(graph, group)) return {};
   int64_t bytes = 0;  // of an element, in the pass after which most is kept
   for (int pass = 0; pass + 1 < cost.passes; ++pass) {
     int64_t live = 0;

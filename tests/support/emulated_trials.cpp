@@ -54,6 +54,11 @@ const std::vector<const char*> place_programs = {
       e = gather(t, ids) y = gelu(e) return y })",
     R"(graph edges(x: f32[7], ids: i32[B]) {
       p = pad(x, low=[1], high=[0], mode="edge") y = gather(p, ids) return y })",
+    R"(graph padded_row(x: f32[64, 7], y: f32[B]) {
+      p = pad(x, low=[2, 0], high=[1, 0], value=7) a = argmax(p, dims=[0, 1]) b = neg(y)
+      return a, b })",
+    R"(graph joined_row(x: f32[B, 9], y: f32[B, 70]) {
+      c = concat(x, y, dim=1) s = softmax(c, dim=-1) return s })",
     R"(graph zeros_outside(t: f32[10, 24], ids: i64[B]) {
       e = gather(t, ids, out_of_range="zero") s = sum(e, dims=[1]) return e, s })",
     R"(graph elements(t: f32[B, 9], ids: i32[B, 4]) {

@@ -448,6 +448,7 @@ std::string Emitter::index_text(const IndexValue& index, const std::string& name
   }
   // first + stride * lane in 64 bits, then converted once
   std::string numbers = "to_i64(lane_numbers())", step = subscript(*stride);
+  if (target_.cuda && stride->constant()) step += "L";  // an int would wrap at 32 bits
   if (is_compound(step)) step = "(" + step + ")";
   if (!stride->is(1)) numbers = fmt::format("{} * {}", step, numbers);
   std::string text = fmt::format("{} + {}", splat_text(subscript(at.index), Lanes::i64), numbers);

@@ -54,6 +54,9 @@ const std::vector<const char*> place_programs = {
       e = gather(t, ids) y = gelu(e) return y })",
     R"(graph edges(x: f32[7], ids: i32[B]) {
       p = pad(x, low=[1], high=[0], mode="edge") y = gather(p, ids) return y })",
+    R"(graph backwards(x: f32[B]) {
+      r = random(distribution="uniform", dtype=f32, seed=83, shape=[33])
+      y = slice(r, starts=[32], ends=[-34], steps=[-1]) z = neg(x) return y, z })",
     R"(graph padded_row(x: f32[64, 7], y: f32[B]) {
       p = pad(x, low=[2, 0], high=[1, 0], value=7) a = argmax(p, dims=[0, 1]) b = neg(y)
       return a, b })",

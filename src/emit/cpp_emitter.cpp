@@ -88,15 +88,18 @@ struct Uses {
 constexpr int warp = 32, cuda_block = 256, widest_access = 16;  // threads, threads, bytes
 constexpr int row_block = 128;                                  // threads, where a warp has a row
 constexpr int64_t most_warps = 32, warps_of_unknown = 8;
+constexpr int column_lanes = 4;
 
 // Reductions: a warp for an iteration, or for an iteration of its spread loops; its threads have
-// two of the 64 lanes each. Without any: a block for an iteration, and as many elements a thread as
-// its narrowest access has in 16 bytes.
+// two of the 64 lanes each, or four columns of their own. Without any: a block for an iteration,
+// and as many elements a thread as its narrowest access has in 16 bytes.
 Target cuda_target(const Kernel& kernel) {
-  bool reduces = false;
+  bool reduces = false, sums = false;
   int64_t warps = 1;
   auto note = [&](const Stmt& stmt) {
-    reduces |= std::holds_alternative<Accumulator>(stmt);
+    const auto* acc = std::get_if<Accumulator>(&stmt);
+    reduces |= acc != nullptr && acc->lanes > 1;
+    sums |= acc != nullptr;
     const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt);
     if (loop == nullptr || (*loop)->kind != LoopKind::spread) return;
     std::optional<int64_t> extent = (*loop)->extent.constant();
@@ -105,6 +108,7 @@ Target cuda_target(const Kernel& kernel) {
   for (const Phase& phase : kernel.phases) walk(phase.body, note);
   const int team = static_cast<int>(warps) * warp;
   if (reduces) return {true, 2, team, static_cast<int>(warps), warps > 1 ? team : row_block};
+  if (sums) return {true, column_lanes, warp, 0, row_block};
   int64_t narrowest = 8;
   for (const Param& param : kernel.params) {
     narrowest = std::min(narrowest, byte_size(param.dtype));

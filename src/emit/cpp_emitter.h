@@ -45,6 +45,7 @@ class Emitter {
   void store_vector(const loop::Store& store, const std::string& text, const LaneAccess& at);
   void emit(const loop::Product& product);
   void emit(const std::shared_ptr<loop::Loop>& loop);
+  static std::string_view unrolled_text(const loop::Loop& loop);
 
   // The line that defines a value; `expression` may write lines before it.
   void define(const std::string& name, DType dtype, Lanes lanes, bool varying,

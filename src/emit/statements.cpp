@@ -189,6 +189,9 @@ std::string Emitter::cast_text(const Let& let) {
   }
   if (is_mask(in)) {
     DType type = compute_dtype(to);
+    if (target_.cuda && out == Lanes::f32) {
+      return fmt::format("one_where({})", as_lanes(x, in, Lanes::m32));
+    }
     return fmt::format("select({}, {}, {})",
                        as_lanes(x, in, is_wide(out) ? Lanes::m64 : Lanes::m32),
                        literal_text({1, 1}, type), literal_text({0, 0}, type));
@@ -589,6 +592,15 @@ void Emitter::emit(const Product& product) {
   close();
 }
 
+// Loads of several iterations on their way at once; more of them where there is little else.
+std::string_view Emitter::unrolled_text(const Loop& loop) {
+  constexpr int64_t few = 8;
+  if (loop.extent.constant() && *loop.extent.constant() <= few) return "#pragma unroll";
+  const bool computes = std::ranges::any_of(
+      loop.body, [](const Stmt& stmt) { return std::holds_alternative<Let>(stmt); });
+  return computes ? "#pragma unroll 8" : "#pragma unroll 32";
+}
+
 void Emitter::emit(const std::shared_ptr<Loop>& loop) {
   if (loop->kind == LoopKind::vector) return vector_loop(*loop);
   if (loop->kind == LoopKind::spread && target_.warps > 1) return spread_loop(*loop);
@@ -597,7 +609,10 @@ void Emitter::emit(const std::shared_ptr<Loop>& loop) {
   names_.open();
   std::string var = names_.unique(loop->var);
   variables_[loop->var] = var;
-  if (target_.cuda && chunk_ && loop->extent.constant()) line("#pragma unroll");
+  const bool innermost = std::ranges::none_of(loop->body, [](const Stmt& stmt) {
+    return std::holds_alternative<std::shared_ptr<Loop>>(stmt);
+  });
+  if (target_.cuda && chunk_ && innermost) line(std::string(unrolled_text(*loop)));
   open(fmt::format("for (long {0} = 0; {0} < {1}; {0}++) {{", var, extent));
   if (loop->prefetch > 0) fetched_[loop->var] = loop->prefetch;
   statements(loop->body);

@@ -59,7 +59,7 @@ void Nest::add_rows(const std::map<NodeId, std::string>& accumulators, const Sym
   values_.close_loop(loop::LoopKind::serial, schedule_.streaming ? sweep_rows : 0);
 }
 
-// A band of few columns in one loop over them; else sweeps of rows, between which the sums stand in
+// A band of few columns, or of the few that a GPU's warp has, in one loop over them; else sweeps of rows, between which the sums stand in
 // the row of partials.
 void Nest::sum_band(const Band& band, const Var& columns) {
   auto fresh = [&] {
@@ -70,7 +70,7 @@ void Nest::sum_band(const Band& band, const Var& columns) {
   std::optional<int64_t> width = columns.extent.constant();
   open_vector(columns, band.first_column, band.block);
   std::map<NodeId, std::string> accumulators = fresh();
-  const bool registers = width && *width <= register_columns;
+  const bool registers = schedule_.block_columns > 0 || (width && *width <= register_columns);
   if (registers) add_rows(accumulators, band.first_row, band.rows);
   store_partials(accumulators, band);
   values_.close_loop(loop::LoopKind::vector);
@@ -96,8 +96,10 @@ void Nest::band_phases() {
   const Sym bands = parts;
   for (size_t i = 0; i + 1 < reduced_.size(); ++i) parts = parts * reduced_[i].extent;
   std::optional<int64_t> width = columns.extent.constant();
-  const bool blocked = !width || *width > longest_row;
-  const Sym blocks = blocked ? ceil_div(columns.extent, Sym(block_columns)) : Sym(1);
+  const int64_t own = schedule_.block_columns;
+  const bool blocked = own > 0 || !width || *width > longest_row;
+  const int64_t block = own > 0 ? own : block_columns;
+  const Sym blocks = blocked ? ceil_div(columns.extent, Sym(block)) : Sym(1);
 
   Band band;
   for (NodeId r : reductions_at(1)) {
@@ -118,27 +120,28 @@ void Nest::band_phases() {
     values_.bind_var(reduced_[i].name, mod(rest, reduced_[i].extent));
     rest = floor_div(rest, reduced_[i].extent);
   }
-  band.block = blocked ? block_columns : 0;
-  band.first_column = blocked ? Sym(block_columns) * mod(Sym::var(p), blocks) : Sym(0);
+  band.block = blocked ? block : 0;
+  band.first_column = blocked ? Sym(block) * mod(Sym::var(p), blocks) : Sym(0);
   band.place = part * columns.extent + Sym::var(columns.parts.back().name);
   sum_band(band, columns);
   add_phase(p, rows * parts * blocks,
-            grain_for(column_chunk * std::min(width.value_or(block_columns), block_columns)));
+            grain_for(column_chunk * std::min(width.value_or(block), block)));
   combine_bands(band, outer, columns, parts);
 }
 
 // All partials of a column in order, and what is made of the sums.
 void Nest::combine_bands(const Band& band, const std::vector<Var>& outer, const Var& columns,
                          const Sym& parts) {
-  Sym rows(1), blocks = ceil_div(columns.extent, Sym(combined_columns));
+  const int64_t own = schedule_.block_columns, width = own > 0 ? own : combined_columns;
+  Sym rows(1), blocks = ceil_div(columns.extent, Sym(width));
   for (const Var& var : outer) rows = rows * var.extent;
   std::string p = values_.unique("p"), c = values_.unique("band");
   values_.open(p, rows * blocks);
   Sym row = outer.empty() ? Sym(0) : floor_div(Sym::var(p), blocks);
   bind_outer(outer, row);
   Sym block = outer.empty() ? Sym::var(p) : mod(Sym::var(p), blocks);
-  Sym first = Sym(combined_columns) * block;
-  open_vector(columns, first, combined_columns);
+  Sym first = Sym(width) * block;
+  open_vector(columns, first, width);
   Sym column = Sym::var(columns.parts.back().name);
   std::map<NodeId, std::string> totals;
   for (const auto& [r, buffer] : band.partials) totals[r] = accumulator(r, "_total", 1);
@@ -160,7 +163,7 @@ void Nest::combine_bands(const Band& band, const std::vector<Var>& outer, const 
   }
   for (int level = 0; level <= levels_; ++level) store_outputs(level, false);
   values_.close_loop(loop::LoopKind::vector);
-  add_phase(p, rows * blocks, grain_for(combined_columns * 16));
+  add_phase(p, rows * blocks, grain_for(width * 16));
 }
 
 }  // namespace ingot::lowering

@@ -129,6 +129,7 @@ Schedule row_blocks(const Analysis& analysis, const Schedule& plain, const Sym& 
 // ---- GPU: a block of threads takes 16 bytes a thread of the narrowest operand at a time, and
 // elementwise work no more than that; rows stay in registers between the passes of a reduction.
 constexpr int64_t cuda_block = 256, widest_access = 16;
+constexpr int64_t warp_columns = 128;  // of a column reduction
 constexpr int64_t warp = 32, most_warps = 32, registers = 64 << 10;
 constexpr int64_t row_registers = 64, other_registers = 32;  // of a thread
 
@@ -248,9 +249,10 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
         {group.traffic.read + group.traffic.written, static_cast<int64_t>(device.cache_bytes)});
     return schedule;
   };
-  if (columns && !device.gpu) {
+  if (columns) {
     if (std::optional<Schedule> bands = column_bands(group, analysis)) {
-      offer(streaming(*bands));
+      if (device.gpu) bands->block_columns = warp_columns;
+      if (!device.gpu) offer(streaming(*bands));
       offer(std::move(*bands));
     }
   }

@@ -103,7 +103,7 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
                                 !is_thread_row(load->buffer);
                        }));
   });
-  const int64_t registers = bytes / 4 + 32 + 16 * std::max<int64_t>(streams - 1, 0);
+  const int64_t registers = bytes / 4 + 32 + 32 * std::max<int64_t>(streams - 1, 0);
   const int64_t blocks = std::min<int64_t>(register_file / registers / target_.block, most_blocks);
   return fmt::format("__launch_bounds__({}, {})", target_.block, std::max<int64_t>(blocks, 1));
 }

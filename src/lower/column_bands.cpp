@@ -59,8 +59,8 @@ void Nest::add_rows(const std::map<NodeId, std::string>& accumulators, const Sym
   values_.close_loop(loop::LoopKind::serial, schedule_.streaming ? sweep_rows : 0);
 }
 
-// A band of few columns, or of the few that a GPU's warp has, in one loop over them; else sweeps of rows, between which the sums stand in
-// the row of partials.
+// A band of few columns, or of the few that a GPU's warp has, in one loop over them; else sweeps of
+// rows, between which the sums stand in the row of partials.
 void Nest::sum_band(const Band& band, const Var& columns) {
   auto fresh = [&] {
     std::map<NodeId, std::string> accumulators;

@@ -163,8 +163,8 @@ class Measure {
   // What is the same in every row stays near by itself.
   bool differs_by_row(const Evaluation& read) const {
     return std::ranges::any_of(analysis_.domain.vars, [&](const DomainVar& var) {
-      return !var.reduced && std::ranges::any_of(
-                                 read.index, [&](const Sym& at) { return at.uses(var.name); });
+      return !var.reduced &&
+             std::ranges::any_of(read.index, [&](const Sym& at) { return at.uses(var.name); });
     });
   }
 
@@ -183,7 +183,8 @@ class Measure {
       for (const Evaluation& e : reads) {
         if (!e.per_row && std::popcount(passes_.of(id, e)) > 1) {
           add(graph_[id].type.dtype);
-          if (reads.size() == 1 && !e.run_time && differs_by_row(e)) cost_.rows.push_back({id, passes_.of(id, e)});
+          if (reads.size() == 1 && !e.run_time && differs_by_row(e))
+            cost_.rows.push_back({id, passes_.of(id, e)});
         }
       }
     }

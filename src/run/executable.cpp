@@ -49,6 +49,7 @@ std::vector<Home> find_homes(const Graph& graph) {
 struct RunMemory {
   MemoryBlock arena, scratch;
   std::vector<MemoryBlock> inputs, outputs;  // packed copies of strided or overlapping tensors
+  std::vector<ByteRange> output_ranges;
   std::vector<std::byte*> input_data, output_data;
   std::vector<char> output_is_direct;
   std::vector<void*> buffers;
@@ -85,6 +86,10 @@ void check_output(const TensorView& view, const std::string& name, DType dtype,
                                  shape_of(shape)));
     }
   }
+  if (bytes > 0 && repeats_elements(view)) {
+    fail_input({}, fmt::format("{}: elements of an output share memory: shape {}, strides {}", name,
+                               shape_of(shape), shape_of(view.strides)));
+  }
 }
 
 }  // namespace
@@ -115,6 +120,7 @@ struct Executable::State {
   std::byte* address(NodeId node, const Sizing& sizing, const RunMemory& memory) const;
   KernelPlace choose_variant(size_t group, const Sizing& sizing, const RunMemory& memory) const;
   void run_group(KernelPlace place, const Sizing& sizing, RunMemory& memory) const;
+  Location place_of(const Group& group, const std::string& report) const;
   void run_phase(KernelPlace place, size_t phase, const VariantSizing& numbers,
                  int64_t scratch_bytes, RunMemory& memory, ProductRun& products) const;
 };
@@ -168,6 +174,7 @@ std::unique_ptr<RunMemory> Executable::State::take_memory() {
   memory->input_data.resize(graph.inputs.size());
   memory->output_data.resize(graph.outputs.size());
   memory->output_is_direct.resize(graph.outputs.size());
+  memory->output_ranges.resize(graph.outputs.size());
   memory->reports.resize(static_cast<size_t>(threads));
   return memory;
 }
@@ -187,7 +194,8 @@ void Executable::State::place_inputs(const std::vector<TensorView>& inputs, cons
       memory.input_data[i] = static_cast<std::byte*>(inputs[i].data);
       continue;
     }
-    memory.input_data[i] = memory.inputs[i].reserve(sizing.input_bytes[i]);
+    memory.input_data[i] =
+        memory.inputs[i].reserve(sizing.input_bytes[i], graph[graph.inputs[i]].name);
     copy_strided(inputs[i], memory.input_data[i], CopyDirection::pack, pool.get());
   }
 }
@@ -205,18 +213,18 @@ void Executable::State::place_outputs(const std::vector<TensorView>& inputs,
     for (size_t k = 0; direct && k < inputs.size(); ++k) {
       direct = !overlap(range, byte_range(inputs[k]));
     }
-    for (size_t k = 0; k < i; ++k) {
-      // Strided outputs may lie between each other's elements; plain ones that overlap collide.
-      const bool same = graph.outputs[i] == graph.outputs[k] && outputs[i].data == outputs[k].data;
-      if (same || !is_plain(outputs[i]) || !is_plain(outputs[k]) ||
-          !overlap(range, byte_range(outputs[k]))) {
-        continue;
-      }
+    memory.output_ranges[i] = range;
+    for (size_t k = 0; k < i; ++k) {  // they may lie between each other's elements
+      if (!overlap(range, memory.output_ranges[k])) continue;
+      const bool same = graph.outputs[i] == graph.outputs[k] &&
+                        outputs[i].data == outputs[k].data &&
+                        outputs[i].strides == outputs[k].strides;
+      if (same || !share_elements(outputs[i], outputs[k])) continue;
       fail_input({}, fmt::format("outputs {} and {} share memory", graph.output_names[k], name));
     }
     memory.output_is_direct[i] = direct ? 1 : 0;
     memory.output_data[i] = direct ? static_cast<std::byte*>(outputs[i].data)
-                                   : memory.outputs[i].reserve(sizing.output_bytes[i]);
+                                   : memory.outputs[i].reserve(sizing.output_bytes[i], name);
   }
 }
 
@@ -289,9 +297,20 @@ void Executable::State::run_group(KernelPlace place, const Sizing& sizing,
     for (const KernelReport& report : memory.reports) {
       if (report.number == 0) continue;
       const std::string& text = source.reports.at(static_cast<size_t>(report.number - 1));
-      fail_input({}, report_text(text, report.value));
+      fail_input(place_of(plan.groups[place.group], text), report_text(text, report.value));
     }
   }
+}
+
+// Of the node whose op and name the report begins with.
+Location Executable::State::place_of(const Group& group, const std::string& report) const {
+  for (const NodeId id : group.nodes) {
+    const Node& node = graph[id];
+    if (report.starts_with(fmt::format("{} '{}':", op_name(node.op), node.name))) {
+      return node.location;
+    }
+  }
+  return {};
 }
 
 // One contiguous part for each thread, as many as the grain makes worth it.
@@ -352,9 +371,10 @@ void Executable::run(const std::vector<TensorView>& inputs, const std::vector<Te
   State& state = *state_;
   const Graph& graph = state.graph;
   if (inputs.size() != graph.inputs.size() || outputs.size() != graph.outputs.size()) {
-    fail_input(
-        {}, fmt::format("{} takes {} inputs and {} outputs, got {} and {}", graph.name,
-                        graph.inputs.size(), graph.outputs.size(), inputs.size(), outputs.size()));
+    fail_input({}, fmt::format("{} takes {} and {}, got {} and {}", graph.name,
+                               counted(std::ssize(graph.inputs), "input"),
+                               counted(std::ssize(graph.outputs), "output"), inputs.size(),
+                               outputs.size()));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Node& node = graph[graph.inputs[i]];
@@ -363,8 +383,8 @@ void Executable::run(const std::vector<TensorView>& inputs, const std::vector<Te
   const std::shared_ptr<const Sizing> sizing = state.sizing_of(inputs);
   const MemoryLease lease(state);
   RunMemory& memory = *lease.memory;
-  memory.arena.reserve(sizing->arena_bytes);
-  memory.scratch.reserve(sizing->scratch_bytes * state.threads);
+  memory.arena.reserve(sizing->arena_bytes, "intermediates");
+  memory.scratch.reserve(sizing->scratch_bytes * state.threads, "the rows of all threads");
   state.place_inputs(inputs, *sizing, memory);
   state.place_outputs(inputs, outputs, *sizing, memory);
   if (timings != nullptr) timings->clear();

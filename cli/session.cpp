@@ -61,8 +61,15 @@ Tensor convert_file(Tensor tensor, const Port& port, const std::string& file) {
                      dtype_name(tensor.dtype())));
   }
   Tensor converted = Tensor::uninitialized(port.dtype, tensor.shape());
+  int64_t rounded = 0;
   for (int64_t i = 0; i < tensor.size(); ++i) {
-    converted.set_f64(i, tensor.get_f64(i));
+    const double value = tensor.get_f64(i);
+    converted.set_f64(i, value);
+    rounded += value == value && converted.get_f64(i) != value ? 1 : 0;
+  }
+  if (rounded > 0) {
+    note(fmt::format("input {}: {} of {} values of {} are rounded from f32 to {}", port.name,
+                     rounded, tensor.size(), file, dtype_name(port.dtype)));
   }
   return converted;
 }
@@ -80,7 +87,9 @@ void add_dim(const Program& program, const std::string& text, Sizes& sizes) {
   const int64_t value = parse_size("--dim " + dim.name, dim.value);
   const size_t bracket = dim.name.find('[');
   if (bracket == std::string::npos || dim.name.back() != ']') {
-    add_size(sizes, dim.name, value);
+    for (const auto& [name, size] : program.sizes_of_dimension(dim.name, value)) {
+      add_size(sizes, name, size);
+    }
     return;
   }
   const std::vector<Port> ports = program.inputs();

@@ -39,8 +39,8 @@ int cache(const Arguments& arguments) {
   const char* const what = arguments.cache_action == "clear"    ? " removed"
                            : arguments.cache_action == "verify" ? " verified"
                                                                 : "";
-  fmt::print("{}: {} entries{}, {} bytes, {} damaged{}\n", summary.directory, summary.entries, what,
-             summary.bytes, summary.damaged,
+  fmt::print("{}: {} {}{}, {} bytes, {} damaged{}\n", summary.directory, summary.entries,
+             summary.entries == 1 ? "entry" : "entries", what, summary.bytes, summary.damaged,
              summary.damaged > 0 && arguments.cache_action == "verify" ? " and removed" : "");
   return 0;
 }

@@ -68,6 +68,8 @@ class Program {
   std::vector<std::string> size_names() const;
   // What shapes of inputs, by name, say about the named dimensions; -1 stands for an unknown size.
   Sizes sizes_of(const std::map<std::string, std::vector<int64_t>>& shapes) const;
+  // What the value of one dimension says: a name that had to be equal to another one stands for it.
+  Sizes sizes_of_dimension(const std::string& name, int64_t value) const;
   // Data for an input: "random", "random:SEED", "random:SEED:SCALE", "zeros", "ones", "iota".
   // Random floats are normal times SCALE, bool is half true, u8 takes every value, an index of a
   // gather every row of its table, other integers [-100, 100]. Sizes not given count as 1.

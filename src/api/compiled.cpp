@@ -167,10 +167,10 @@ std::string Compiled::compile_text() const {
   CompiledUnits& compiled = *state_->main->compiled;
   const std::lock_guard lock(compiled.mutex);
   const bool equal = compiled.functions < compiled.kernels;  // some of them up to names
-  return fmt::format("{} kernels{} in {} units, {} of them from the cache, {:.1f} ms",
-                     compiled.kernels,
+  return fmt::format("{}{} in {}, {} from the cache, {:.1f} ms",
+                     counted(compiled.kernels, "kernel"),
                      equal ? fmt::format(" ({} different)", compiled.functions) : "",
-                     compiled.units, compiled.from_cache, compiled.compile_ms);
+                     counted(compiled.units, "unit"), compiled.from_cache, compiled.compile_ms);
 }
 
 std::string Compiled::plan_text() const { return ingot::print(state_->graph, state_->main->plan); }

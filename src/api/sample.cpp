@@ -1,5 +1,6 @@
 // Data and sizes for a program's inputs.
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -103,6 +104,27 @@ SampleSpec parse_spec(const std::string& input, const std::string& text) {
 }
 
 }  // namespace
+
+void learn_dimension(const Graph& graph, const std::string& name, int64_t value, Sizes& sizes) {
+  if (value < 0) {
+    throw Error(ErrorKind::input, fmt::format("dimension {} = {} is negative", name, value));
+  }
+  const auto merged = graph.merged_sizes.find(name);
+  const std::vector<std::string> names = size_names(graph);
+  if (std::ranges::find(names, name) == names.end() && merged == graph.merged_sizes.end()) {
+    throw Error(ErrorKind::input,
+                fmt::format("no dimension is named '{}'; this program has {}", name,
+                            names.empty() ? "no named dimensions" : join(names, ", ")));
+  }
+  learn_size(sizes, "dimension " + name,
+             merged == graph.merged_sizes.end() ? Sym::var(name) : merged->second, value);
+}
+
+Sizes Program::sizes_of_dimension(const std::string& name, int64_t value) const {
+  Sizes sizes;
+  learn_dimension(state_->current(), name, value, sizes);
+  return sizes;
+}
 
 Sizes Program::sizes_of(const std::map<std::string, std::vector<int64_t>>& shapes) const {
   const Graph& graph = state_->current();

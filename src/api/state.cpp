@@ -38,21 +38,10 @@ FusionMode parse_fusion(const std::string& text) {
       {{"auto", FusionMode::automatic}, {"off", FusionMode::off}, {"all", FusionMode::all}});
 }
 
-Bindings checked_sizes(const Graph& graph, const Sizes& sizes) {
-  const std::vector<std::string> names = size_names(graph);
-  Bindings bindings;
-  for (const auto& [name, value] : sizes) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      throw Error(ErrorKind::input,
-                  fmt::format("no dimension is named '{}'; this program has {}", name,
-                              names.empty() ? "no named dimensions" : join(names, ", ")));
-    }
-    if (value < 0) {
-      throw Error(ErrorKind::input, fmt::format("dimension {} = {} is negative", name, value));
-    }
-    bindings[name] = value;
-  }
-  return bindings;
+Bindings checked_sizes(const Graph& graph, const Sizes& given) {
+  Sizes sizes;
+  for (const auto& [name, value] : given) learn_dimension(graph, name, value, sizes);
+  return {sizes.begin(), sizes.end()};
 }
 
 }  // namespace

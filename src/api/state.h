@@ -49,5 +49,7 @@ struct Compiled::State {
 
 // Options::threads, else INGOT_NUM_THREADS, else all cores.
 int thread_count(const Options& options);
+// Adds what a dimension's value says. Error{input}: no such name, or another value before.
+void learn_dimension(const Graph& graph, const std::string& name, int64_t value, Sizes& sizes);
 
 }  // namespace ingot

@@ -54,6 +54,9 @@ class InputFile {
   [[noreturn]] void fail(std::string_view reason) const {
     fail_input({}, fmt::format("cannot read '{}': {}", path_, reason));
   }
+  [[noreturn]] void refuse(std::string_view what) const {
+    fail_unsupported({}, fmt::format("cannot read '{}': {}", path_, what));
+  }
   int64_t left() const { return left_; }
   void read_exactly(void* to, int64_t bytes) {
     if (bytes > left_) fail(fmt::format("it ends {} bytes too early", bytes - left_));
@@ -179,7 +182,7 @@ class HeaderParser {
       }
       known += fmt::format(" {}", each.descr);
     }
-    fail_unsupported({}, fmt::format("'{}' in an .npy file; supported:{}", descr, known));
+    file_.refuse(fmt::format("dtype '{}'; supported:{}", descr, known));
   }
 
   const InputFile& file_;

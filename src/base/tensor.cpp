@@ -43,13 +43,15 @@ int64_t checked_size(DType dtype, const std::vector<int64_t>& shape) {
 // are written: a load a line behind seems to depend on the store, and cost a kernel 70 % more time.
 constexpr size_t huge_page = size_t{2} << 20, page = 4096;
 
-std::shared_ptr<std::byte> allocate(size_t bytes) {
+std::shared_ptr<std::byte> allocate(size_t bytes, DType dtype, const std::vector<int64_t>& shape) {
   const bool big = bytes >= 2 * huge_page;
   const size_t alignment = big ? huge_page : bytes >= 2 * page ? page : 64;
   const size_t rounded = (std::max<size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   constexpr size_t address_space = size_t{1} << 47;
   void* memory = bytes >= address_space ? nullptr : std::aligned_alloc(alignment, rounded);
-  if (!memory) fail_input({}, fmt::format("out of memory: {} bytes for a tensor", bytes));
+  if (!memory) {
+    fail_input({}, fmt::format("out of memory: {} bytes for {}", bytes, describe(dtype, shape)));
+  }
   if (big) madvise(memory, rounded, MADV_HUGEPAGE);  // a wish: without it all still works
   return std::shared_ptr<std::byte>(static_cast<std::byte*>(memory),
                                     [](std::byte* data) { std::free(data); });
@@ -62,7 +64,7 @@ Tensor Tensor::uninitialized(DType dtype, std::vector<int64_t> shape) {
   tensor.size_ = checked_size(dtype, shape);
   tensor.dtype_ = dtype;
   tensor.shape_ = std::move(shape);
-  tensor.data_ = allocate(static_cast<size_t>(tensor.bytes()));
+  tensor.data_ = allocate(static_cast<size_t>(tensor.bytes()), dtype, tensor.shape_);
   return tensor;
 }
 

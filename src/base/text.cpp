@@ -273,6 +273,10 @@ void Writer::raw(std::string_view text) { out_ += text; }
 std::string number_text(double value) { return shortest(value); }
 std::string number_text(float value) { return shortest(value); }
 
+std::string counted(int64_t count, std::string_view one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string out;
   for (size_t i = 0; i < parts.size(); i++) {

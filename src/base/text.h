@@ -64,6 +64,8 @@ class Writer {
 std::string number_text(double value);
 std::string number_text(float value);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
+// "1 kernel", "2 kernels".
+std::string counted(int64_t count, std::string_view one);
 // A name as an identifier, or quoted in backticks if it is none.
 std::string quoted_name(std::string_view name);
 // In double quotes, with escapes that Cursor::string_literal reads.

@@ -80,7 +80,7 @@ NodeId GraphBuilder::input(std::string name, DType dtype, Shape shape, Location 
   if (name_uses_.contains(name)) {
     fail_input(location, fmt::format("input '{}' is defined twice", name));
   }
-  substitute(shape, replaced_sizes_);
+  substitute(shape, graph_.merged_sizes);
   for (const Sym& size : shape) {
     if (size.constant() && *size.constant() < 0) {
       fail_input(location, fmt::format("input '{}': {}{}: a size is negative", name,
@@ -125,7 +125,7 @@ NodeId GraphBuilder::literal_i64(DType dtype, int64_t value, Location location) 
 
 NodeId GraphBuilder::add(Op op, std::vector<NodeId> operands, Attrs attrs, std::string name,
                          Location location, int32_t source) {
-  substitute(attrs, replaced_sizes_);
+  substitute(attrs, graph_.merged_sizes);
   std::vector<TensorType> types;
   types.reserve(operands.size());
   for (NodeId id : operands) {
@@ -171,8 +171,8 @@ void GraphBuilder::output(NodeId id, std::string name) {
 }
 
 void GraphBuilder::require_equal(const Sym& left, const Sym& right, const Location& location) {
-  const Sym a = left.substitute(replaced_sizes_);
-  const Sym b = right.substitute(replaced_sizes_);
+  const Sym a = left.substitute(graph_.merged_sizes);
+  const Sym b = right.substitute(graph_.merged_sizes);
   if (a == b) return;
   if (const auto solution = solve(a, b, size_order_)) {
     replace_size(solution->first, solution->second, location);
@@ -190,10 +190,10 @@ void GraphBuilder::require_equal(const Sym& left, const Sym& right, const Locati
 void GraphBuilder::replace_size(const std::string& name, const Sym& value,
                                 const Location& location) {
   const SizeValues change{{name, value}};
-  for (auto& [other, replacement] : replaced_sizes_) {
+  for (auto& [other, replacement] : graph_.merged_sizes) {
     if (replacement.uses(name)) replacement = replacement.substitute(change);
   }
-  replaced_sizes_.emplace(name, value);
+  graph_.merged_sizes.emplace(name, value);
   for (Node& node : graph_.nodes) {
     substitute(node.type.shape, change);
     substitute(node.attrs, change);
@@ -209,8 +209,8 @@ void GraphBuilder::replace_size(const std::string& name, const Sym& value,
 NodeId GraphBuilder::copy(const Node& node, std::vector<NodeId> operands) {
   Node copied = node;
   copied.operands = std::move(operands);
-  substitute(copied.type.shape, replaced_sizes_);
-  substitute(copied.attrs, replaced_sizes_);
+  substitute(copied.type.shape, graph_.merged_sizes);
+  substitute(copied.attrs, graph_.merged_sizes);
   if (node.op == Op::input) {
     for (const Sym& size : copied.type.shape) {
       for (const std::string& variable : size.variables()) {

@@ -62,6 +62,8 @@ struct Graph {
   std::vector<std::string> output_names;
   std::vector<SourceOp> sources;
   std::vector<Rewrite> rewrites;
+  // Names of sizes that had to be equal to something else, and what they became.
+  std::map<std::string, Sym, std::less<>> merged_sizes;
 
   const Node& operator[](NodeId id) const { return nodes[static_cast<size_t>(id)]; }
   Node& operator[](NodeId id) { return nodes[static_cast<size_t>(id)]; }
@@ -99,7 +101,6 @@ class GraphBuilder {
   Graph graph_;
   std::unordered_map<std::string, int> name_uses_;      // taken names; the last suffix tried
   std::map<std::string, int, std::less<>> size_order_;  // sizes of inputs, as first seen
-  std::map<std::string, Sym, std::less<>> replaced_sizes_;
 };
 
 std::string print(const Graph& graph);

@@ -221,6 +221,32 @@ void import_node(Importer& importer, const FileNode& node) {
   }
 }
 
+// What the file declares of an output must be what comes out; it may leave out what it does not
+// know, and call a size by any name.
+void check_declared(const Importer& importer, const FileValue& output, const TensorType& type,
+                    const Location& location) {
+  auto differs = [&](const std::string& declared) {
+    fail_input(location, fmt::format("output {} is declared as {}, but it is {}", output.name,
+                                     declared, type_text(type)));
+  };
+  if (output.dtype && *output.dtype != type.dtype) {
+    differs(std::string(dtype_name(*output.dtype)));
+  }
+  if (!output.dims) return;
+  std::vector<std::string> sizes;
+  bool same = output.dims->size() == type.shape.size();
+  for (size_t d = 0; d < output.dims->size(); ++d) {
+    const FileDim& dim = (*output.dims)[d];
+    const auto* size = std::get_if<int64_t>(&dim);
+    const auto* name = std::get_if<std::string>(&dim);
+    sizes.push_back(size ? fmt::format("{}", *size) : name ? *name : "?");
+    std::optional<int64_t> inferred =
+        d < type.shape.size() ? importer.current(type.shape[d]).constant() : std::nullopt;
+    same = same && (!size || !inferred || *size == *inferred);
+  }
+  if (!same) differs(fmt::format("[{}]", join(sizes, ", ")));
+}
+
 void declare_output(Importer& importer, const FileValue& output) {
   Location location = place(importer.path, output.name);
   auto found = importer.values.find(output.name);
@@ -229,7 +255,9 @@ void declare_output(Importer& importer, const FileValue& output) {
   }
   if (found->second.is_unsupported) return;
   need(importer, {output.name});
-  importer.builder.output(importer.materialize(output.name, location), output.name);
+  NodeId node = importer.materialize(output.name, location);
+  check_declared(importer, output, importer.builder[node].type, location);
+  importer.builder.output(node, output.name);
 }
 
 // All of them in one message: "ConvTranspose (2: up1, up2); Cast: to INT8 (1: c)".

@@ -254,8 +254,22 @@ class Assembly {
     return join(words, "_");
   }
 
+  // As the program counts them: a softmax is one. What belongs to none of them counts for itself.
+  size_t ops_of(const Part& part) const {
+    std::set<int32_t> sources;
+    size_t others = 0;
+    for (NodeId id : part.nodes) {
+      if (graph_[id].source >= 0)
+        sources.insert(graph_[id].source);
+      else
+        ++others;
+    }
+    return sources.size() + others;
+  }
+
   std::string reason(const Group& group, const Part& part, const GroupCost& cost) const {
-    std::string ops = part.nodes.size() == 1 ? "one op" : fmt::format("{} ops", part.nodes.size());
+    const size_t count = ops_of(part);
+    std::string ops = count == 1 ? "one op" : fmt::format("{} ops", count);
     std::string space;
     for (const DomainVar& var : group.domain.vars) {
       space += (space.empty() ? "" : ", ") + var.extent.text() + (var.reduced ? " reduced" : "");

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "report/number_text.h"
 #include "report/report.h"
 
@@ -52,9 +53,8 @@ std::string bytes_of(const Json& value) { return bytes_text(value.get<int64_t>()
 
 std::string short_bytes_of(const Json& value) { return short_bytes_text(value.get<int64_t>()); }
 
-std::string counted(const Json& value, const char* what) {
-  const auto count = value.get<int64_t>();
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+std::string count_of(const Json& value, std::string_view one) {
+  return counted(value.get<int64_t>(), one);
 }
 
 std::string time_of(const Json& value) {
@@ -70,8 +70,8 @@ void add_totals(const Json& explained, std::string& out) {
   out += fmt::format("{} on {}, numerics {}{}\n", explained["graph"].get<std::string>(),
                      explained["device"].get<std::string>(),
                      explained["numerics"].get<std::string>(), dims);
-  out += fmt::format("  {}, {} separate -> {} fused\n", counted(totals["ops"], "op"),
-                     counted(totals["kernels_separate"], "kernel"),
+  out += fmt::format("  {}, {} separate -> {} fused\n", count_of(totals["ops"], "op"),
+                     count_of(totals["kernels_separate"], "kernel"),
                      totals["kernels_fused"].get<int64_t>());
   const int64_t separate = totals["bytes_separate"].get<int64_t>();
   const int64_t saved = totals["bytes_saved"].get<int64_t>();
@@ -163,7 +163,7 @@ void add_group(const Json& group, std::string& out) {
 }
 
 void add_decisions(const Json& decisions, std::string& out) {
-  out += fmt::format("\ndecisions ({} looked at)\n", counted(decisions.size(), "edge"));
+  out += fmt::format("\ndecisions ({} looked at)\n", counted(std::ssize(decisions), "edge"));
   size_t width = 0;
   const auto edge = [](const Json& decision) {
     const auto name = [](const Json& json) {

@@ -52,6 +52,21 @@ IntegerRange input_range(const Graph& graph, NodeId input, const Bindings& sizes
   return is_unsigned(dtype) ? IntegerRange{0, 201, false} : any_integer;
 }
 
+namespace {
+
+// Without memory for it the error says which tensor it is.
+template <class Make>
+Tensor named(const std::string& name, Make make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}: {}", name, error.message()), error.location(),
+                error.notes());
+  }
+}
+
+}  // namespace
+
 Tensor random_input(const Graph& graph, size_t input, const Bindings& sizes, uint64_t seed,
                     double scale) {
   const NodeId id = graph.inputs[input];
@@ -59,8 +74,10 @@ Tensor random_input(const Graph& graph, size_t input, const Bindings& sizes, uin
   const IntegerRange range = input_range(graph, id, sizes);
   // Inputs differ from each other under one seed.
   const uint64_t own_seed = seed * 0x9E3779B97F4A7C15u + input;
-  return random_tensor(type.dtype, evaluate(type.shape, sizes), own_seed, scale, range.low,
-                       range.high);
+  return named(graph[id].name, [&] {
+    return random_tensor(type.dtype, evaluate(type.shape, sizes), own_seed, scale, range.low,
+                         range.high);
+  });
 }
 
 std::vector<Tensor> run_allocating(const Runnable& executable, const std::vector<Tensor>& inputs,
@@ -75,7 +92,9 @@ std::vector<Tensor> run_allocating(const Runnable& executable, const std::vector
   const Graph& graph = executable.graph();
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < output_shapes.size(); ++i) {
-    outputs.push_back(Tensor::uninitialized(graph[graph.outputs[i]].type.dtype, output_shapes[i]));
+    outputs.push_back(named(graph.output_names[i], [&] {
+      return Tensor::uninitialized(graph[graph.outputs[i]].type.dtype, output_shapes[i]);
+    }));
     output_views.push_back(view(outputs.back()));
   }
   executable.run(input_views, output_views, timings);

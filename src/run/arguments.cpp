@@ -35,6 +35,21 @@ void check_output(const TensorView& view, const std::string& name, DType dtype,
                                  shape_of(shape)));
     }
   }
+  if (bytes > 0 && repeats_elements(view)) {
+    fail_input({}, fmt::format("{}: elements of an output share memory: shape {}, strides {}", name,
+                               shape_of(shape), shape_of(view.strides)));
+  }
+}
+
+// One result may be asked for twice at one place.
+void check_apart(const Graph& graph, const std::vector<TensorView>& outputs, size_t i, size_t k) {
+  const bool same = graph.outputs[i] == graph.outputs[k] && outputs[i].data == outputs[k].data &&
+                    outputs[i].strides == outputs[k].strides;
+  if (same || !overlap(byte_range(outputs[i]), byte_range(outputs[k]))) return;
+  if (share_elements(outputs[i], outputs[k])) {
+    fail_input({}, fmt::format("outputs {} and {} share memory", graph.output_names[k],
+                               graph.output_names[i]));
+  }
 }
 
 }  // namespace
@@ -57,9 +72,10 @@ std::vector<Home> find_homes(const Graph& graph) {
 void check_inputs(const Graph& graph, const std::vector<TensorView>& inputs,
                   const std::vector<TensorView>& outputs) {
   if (inputs.size() != graph.inputs.size() || outputs.size() != graph.outputs.size()) {
-    fail_input(
-        {}, fmt::format("{} takes {} inputs and {} outputs, got {} and {}", graph.name,
-                        graph.inputs.size(), graph.outputs.size(), inputs.size(), outputs.size()));
+    fail_input({}, fmt::format("{} takes {} and {}, got {} and {}", graph.name,
+                               counted(std::ssize(graph.inputs), "input"),
+                               counted(std::ssize(graph.outputs), "output"), inputs.size(),
+                               outputs.size()));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Node& node = graph[graph.inputs[i]];
@@ -82,16 +98,7 @@ void check_outputs(const Graph& graph, const std::vector<TensorView>& outputs,
     const std::string& name = graph.output_names[i];
     check_output(outputs[i], name, graph[graph.outputs[i]].type.dtype, sizing.output_shapes[i],
                  sizing.output_bytes[i]);
-    const ByteRange range = byte_range(outputs[i]);
-    for (size_t k = 0; k < i; ++k) {
-      // Strided outputs may lie between each other's elements; plain ones that overlap collide.
-      const bool same = graph.outputs[i] == graph.outputs[k] && outputs[i].data == outputs[k].data;
-      if (same || !is_plain(outputs[i]) || !is_plain(outputs[k]) ||
-          !overlap(range, byte_range(outputs[k]))) {
-        continue;
-      }
-      fail_input({}, fmt::format("outputs {} and {} share memory", graph.output_names[k], name));
-    }
+    for (size_t k = 0; k < i; ++k) check_apart(graph, outputs, i, k);
   }
 }
 

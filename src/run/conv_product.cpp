@@ -75,7 +75,8 @@ Image<Widened<S>> channel_last(const ConvSizes& s, const S* lhs) {
   const Spatial stride = {s.input[1] * s.input[2] * s.channels, s.input[2] * s.channels,
                           s.channels};
   auto* const to = reinterpret_cast<C*>(
-      pack_block(PackRole::lhs).reserve(s.input[0] * stride[0] * int64_t{sizeof(C)}));
+      pack_block(PackRole::lhs)
+          .reserve(s.input[0] * stride[0] * int64_t{sizeof(C)}, "blocks of a product"));
   for (int64_t z = 0; z < s.input[0]; ++z) {
     for (int64_t y = 0; y < s.input[1]; ++y) {
       const S* const from_line = lhs + z * s.lhs_stride[0] + y * s.lhs_stride[1];
@@ -99,7 +100,8 @@ void pack_weights(const ConvSizes& s, const S* rhs, MemoryBlock& block) {
   using C = Widened<S>;
   const int64_t channels = s.channels_in_group(), outputs = s.outputs_in_group();
   const int64_t taps = s.kernel_size(), depth = s.depth();
-  auto* const to = reinterpret_cast<C*>(block.reserve(s.outputs * depth * int64_t{sizeof(C)}));
+  auto* const to = reinterpret_cast<C*>(
+      block.reserve(s.outputs * depth * int64_t{sizeof(C)}, "blocks of a product"));
   for (int64_t o = 0; o < s.outputs; ++o) {
     C* const group = to + o / outputs * outputs * depth;
     for (int64_t c = 0; c < channels; ++c) {
@@ -234,7 +236,8 @@ void conv_product(PackedConstants* constants, const long* sizes, const S* lhs, c
         product.lda = image.stride[2] * s.stride[2];
       } else {
         auto* const room = reinterpret_cast<C*>(
-            pack_block(PackRole::columns).reserve(count * depth * int64_t{sizeof(C)}));
+            pack_block(PackRole::columns)
+                .reserve(count * depth * int64_t{sizeof(C)}, "blocks of a product"));
         fill_columns(s, image, g, first, count, room);
         columns = room;
       }
@@ -245,7 +248,8 @@ void conv_product(PackedConstants* constants, const long* sizes, const S* lhs, c
         continue;
       }
       auto* const room = reinterpret_cast<C*>(
-          pack_block(PackRole::result).reserve(count * outputs * int64_t{sizeof(C)}));
+          pack_block(PackRole::result)
+              .reserve(count * outputs * int64_t{sizeof(C)}, "blocks of a product"));
       gemm(product, columns, group_weights, room);
       scatter(s, room, g, first, count, result);
     }

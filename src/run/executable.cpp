@@ -24,6 +24,7 @@ namespace {
 struct RunMemory {
   MemoryBlock arena, scratch;
   std::vector<MemoryBlock> inputs, outputs;  // packed copies of strided or overlapping tensors
+  std::vector<ByteRange> output_ranges;
   std::vector<std::byte*> input_data, output_data;
   std::vector<char> output_is_direct;
   std::vector<void*> buffers;
@@ -58,6 +59,7 @@ struct Executable::State {
   std::byte* address(NodeId node, const Sizing& sizing, const RunMemory& memory) const;
   KernelPlace choose_variant(size_t group, const Sizing& sizing, const RunMemory& memory) const;
   void run_group(KernelPlace place, const Sizing& sizing, RunMemory& memory) const;
+  Location place_of(const Group& group, const std::string& report) const;
   void run_phase(KernelPlace place, size_t phase, const VariantSizing& numbers,
                  int64_t scratch_bytes, RunMemory& memory, ProductRun& products) const;
 };
@@ -90,6 +92,7 @@ std::unique_ptr<RunMemory> Executable::State::take_memory() {
   memory->input_data.resize(graph.inputs.size());
   memory->output_data.resize(graph.outputs.size());
   memory->output_is_direct.resize(graph.outputs.size());
+  memory->output_ranges.resize(graph.outputs.size());
   memory->reports.resize(static_cast<size_t>(threads));
   return memory;
 }
@@ -106,7 +109,8 @@ void Executable::State::place_inputs(const std::vector<TensorView>& inputs, cons
       memory.input_data[i] = static_cast<std::byte*>(inputs[i].data);
       continue;
     }
-    memory.input_data[i] = memory.inputs[i].reserve(sizing.input_bytes[i]);
+    memory.input_data[i] =
+        memory.inputs[i].reserve(sizing.input_bytes[i], graph[graph.inputs[i]].name);
     copy_strided(inputs[i], memory.input_data[i], CopyDirection::pack, pool.get());
   }
 }
@@ -123,7 +127,7 @@ void Executable::State::place_outputs(const std::vector<TensorView>& inputs,
     }
     memory.output_is_direct[i] = direct ? 1 : 0;
     memory.output_data[i] = direct ? static_cast<std::byte*>(outputs[i].data)
-                                   : memory.outputs[i].reserve(sizing.output_bytes[i]);
+                                   : memory.outputs[i].reserve(sizing.output_bytes[i], name);
   }
 }
 
@@ -197,9 +201,20 @@ void Executable::State::run_group(KernelPlace place, const Sizing& sizing,
     for (const KernelReport& report : memory.reports) {
       if (report.number == 0) continue;
       const std::string& text = source.reports.at(static_cast<size_t>(report.number - 1));
-      fail_input({}, report_text(text, report.value));
+      fail_input(place_of(plan.groups[place.group], text), report_text(text, report.value));
     }
   }
+}
+
+// Of the node whose op and name the report begins with.
+Location Executable::State::place_of(const Group& group, const std::string& report) const {
+  for (const NodeId id : group.nodes) {
+    const Node& node = graph[id];
+    if (report.starts_with(fmt::format("{} '{}':", op_name(node.op), node.name))) {
+      return node.location;
+    }
+  }
+  return {};
 }
 
 // One contiguous part for each thread, as many as the grain makes worth it.
@@ -277,8 +292,8 @@ void Executable::run(const std::vector<TensorView>& inputs, const std::vector<Te
   check_outputs(graph, outputs, *sizing);
   const MemoryLease lease(state);
   RunMemory& memory = *lease.memory;
-  memory.arena.reserve(sizing->arena_bytes);
-  memory.scratch.reserve(sizing->scratch_bytes * state.threads);
+  memory.arena.reserve(sizing->arena_bytes, "intermediates");
+  memory.scratch.reserve(sizing->scratch_bytes * state.threads, "the rows of all threads");
   state.place_inputs(inputs, *sizing, memory);
   state.place_outputs(inputs, outputs, *sizing, memory);
   if (timings != nullptr) timings->clear();

@@ -14,7 +14,8 @@ template <class S>
 Widened<S>* widened(const S* source, int64_t rows, int64_t columns, int64_t ld,
                     MemoryBlock& block) {
   using C = Widened<S>;
-  auto* const to = reinterpret_cast<C*>(block.reserve(rows * columns * int64_t{sizeof(C)}));
+  auto* const to = reinterpret_cast<C*>(
+      block.reserve(rows * columns * int64_t{sizeof(C)}, "blocks of a product"));
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) to[i * columns + j] = widen(source[i * ld + j]);
   }
@@ -27,7 +28,8 @@ Widened<S>* transposed(const S* source, int64_t rows, int64_t columns, int64_t l
                        MemoryBlock& block) {
   using C = Widened<S>;
   constexpr int64_t tile = 32;
-  auto* const to = reinterpret_cast<C*>(block.reserve(rows * columns * int64_t{sizeof(C)}));
+  auto* const to = reinterpret_cast<C*>(
+      block.reserve(rows * columns * int64_t{sizeof(C)}, "blocks of a product"));
   for (int64_t i0 = 0; i0 < rows; i0 += tile) {
     for (int64_t j0 = 0; j0 < columns; j0 += tile) {
       for (int64_t i = i0; i < std::min(i0 + tile, rows); ++i) {

@@ -15,7 +15,7 @@ constexpr int64_t huge_page = int64_t{2} << 20;
 
 MemoryBlock::~MemoryBlock() { std::free(data_); }
 
-std::byte* MemoryBlock::reserve(int64_t bytes) {
+std::byte* MemoryBlock::reserve(int64_t bytes, std::string_view what) {
   if (bytes <= capacity_) return data_;
   const int64_t unit = bytes >= huge_page ? huge_page : buffer_alignment;
   const int64_t rounded = bytes <= INT64_MAX - unit ? (bytes + unit - 1) / unit * unit : bytes;
@@ -24,7 +24,9 @@ std::byte* MemoryBlock::reserve(int64_t bytes) {
   capacity_ = 0;
   data_ = static_cast<std::byte*>(
       std::aligned_alloc(static_cast<size_t>(unit), static_cast<size_t>(rounded)));
-  if (data_ == nullptr) fail_input({}, fmt::format("out of memory: {} bytes", bytes));
+  if (data_ == nullptr) {
+    fail_input({}, fmt::format("out of memory: {} bytes for {}", bytes, what));
+  }
   if (unit == huge_page) madvise(data_, static_cast<size_t>(rounded), MADV_HUGEPAGE);
   capacity_ = rounded;
   return data_;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace ingot {
 
@@ -23,7 +24,7 @@ class MemoryBlock {
   MemoryBlock& operator=(const MemoryBlock&) = delete;
 
   // At least `bytes`; contents are lost when it grows. Error{input} if there is no memory.
-  std::byte* reserve(int64_t bytes);
+  std::byte* reserve(int64_t bytes, std::string_view what);
   std::byte* data() const { return data_; }
 
  private:

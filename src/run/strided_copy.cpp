@@ -1,7 +1,10 @@
 #include "run/strided_copy.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <span>
 
 namespace ingot {
 namespace {
@@ -93,7 +96,46 @@ void copy_range(const std::vector<Dimension>& dims, int64_t element, std::byte* 
   }
 }
 
+// low to high times a positive stride.
+struct Term {
+  int64_t stride, low, high;
+};
+
+// The offsets of the view's elements, added to (sign 1) or taken from (-1) the sum of the terms.
+void add_terms(const TensorView& view, int64_t sign, std::vector<Term>* terms) {
+  for (const Dimension& dim : merged_dimensions(view)) {
+    if (dim.size == 1 || dim.stride == 0) continue;
+    const int64_t steps = dim.stride > 0 ? sign * (dim.size - 1) : -sign * (dim.size - 1);
+    const int64_t stride = std::abs(dim.stride);
+    auto same = std::ranges::find(*terms, stride, &Term::stride);
+    if (same == terms->end()) same = terms->insert(same, {stride, 0, 0});
+    (steps < 0 ? same->low : same->high) += steps;
+  }
+  std::ranges::sort(*terms, std::greater<>(), &Term::stride);
+}
+
+int64_t divided(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }  // rounds down
+
+// Some sum of the terms lies in [begin, end). Where strides nest, each has two factors to try.
+bool sum_reaches(std::span<const Term> terms, int64_t begin, int64_t end) {
+  if (terms.empty()) return begin <= 0 && end > 0;
+  const Term term = terms.front();
+  int64_t low = 0, high = 0;  // of the other terms
+  for (const Term& other : terms.subspan(1)) {
+    low += other.stride * other.low;
+    high += other.stride * other.high;
+  }
+  const int64_t from = std::max(term.low, -divided(high - begin, term.stride));
+  const int64_t to = std::min(term.high, divided(end - 1 - low, term.stride));
+  for (int64_t factor = from; factor <= to; ++factor) {
+    const int64_t part = factor * term.stride;
+    if (sum_reaches(terms.subspan(1), begin - part, end - part)) return true;
+  }
+  return false;
+}
+
 int64_t element_count(const TensorView& view) {
+  if (std::ranges::find(view.shape, 0) != view.shape.end()) return 0;
   int64_t count = 1;
   for (const int64_t size : view.shape) count *= size;
   return count;
@@ -127,6 +169,35 @@ ByteRange byte_range(const TensorView& view) {
 
 bool overlap(const ByteRange& a, const ByteRange& b) {
   return a.begin < b.end && b.begin < a.end && a.begin != a.end && b.begin != b.end;
+}
+
+bool share_elements(const TensorView& a, const TensorView& b) {
+  if (!overlap(byte_range(a), byte_range(b))) return false;
+  std::vector<Term> terms;
+  add_terms(a, 1, &terms);
+  add_terms(b, -1, &terms);
+  const int64_t ahead =
+      static_cast<const std::byte*>(b.data) - static_cast<const std::byte*>(a.data);
+  return sum_reaches(terms, ahead - byte_size(a.dtype) + 1, ahead + byte_size(b.dtype));
+}
+
+// Two elements differ by a sum whose first factor that is not 0 is positive.
+bool repeats_elements(const TensorView& view) {
+  if (is_plain(view) || element_count(view) == 0) return false;
+  std::vector<Term> terms;
+  for (const Dimension& dim : merged_dimensions(view)) {
+    if (dim.size == 1) continue;
+    if (dim.stride == 0) return true;
+    terms.push_back({std::abs(dim.stride), 1 - dim.size, dim.size - 1});
+  }
+  std::ranges::sort(terms, std::greater<>(), &Term::stride);
+  for (std::span<Term> rest = terms; !rest.empty(); rest = rest.subspan(1)) {
+    const int64_t low = rest.front().low;
+    rest.front().low = 1;
+    if (sum_reaches(rest, 0, 1)) return true;
+    rest.front().low = low;
+  }
+  return false;
 }
 
 void copy_strided(const TensorView& view, std::byte* plain, CopyDirection direction,

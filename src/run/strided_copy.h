@@ -16,6 +16,9 @@ struct ByteRange {
 };
 ByteRange byte_range(const TensorView& view);
 bool overlap(const ByteRange& a, const ByteRange& b);
+// Exactly: some byte belongs to an element of both, or to two elements of one view.
+bool share_elements(const TensorView& a, const TensorView& b);
+bool repeats_elements(const TensorView& view);
 
 enum class CopyDirection : uint8_t { pack, unpack };
 // pack: plain ← view; unpack: view ← plain. Large ones on several threads; `pool` may be null.

@@ -14,6 +14,7 @@ namespace ingot {
 namespace {
 
 using testing::Attr;
+using testing::Dim;
 using testing::Model;
 using testing::tensor;
 using testing::values_of;
@@ -451,6 +452,29 @@ TEST(OnnxImport, DamagedFilesNeverCrash) {
     }
   }
   EXPECT_GT(graphs, 0);
+}
+
+TEST(OnnxImport, DeclarationsOfOutputsAreCompared) {
+  auto imported = [](DType dtype, const std::vector<Dim>& dims) {
+    Model model(13);
+    model.input("x", DType::f32, {"N", 3}).node("Relu", {"x"}, {"y"}).output("y", dtype, dims);
+    return model.import();
+  };
+  EXPECT_EQ(imported(DType::f32, {"N", 3}).outputs.size(), 1u);
+  EXPECT_EQ(imported(DType::f32, {"other", ""}).outputs.size(), 1u);
+  EXPECT_EQ(imported(DType::f32, {8, 3}).outputs.size(), 1u);  // N may be 8
+  auto message = [&](DType dtype, const std::vector<Dim>& dims) -> std::string {
+    try {
+      imported(dtype, dims);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::input);
+      return error.message();
+    }
+    return "";
+  };
+  EXPECT_EQ(message(DType::f16, {"N", 3}), "output y is declared as f16, but it is f32[N, 3]");
+  EXPECT_EQ(message(DType::f32, {"N", 4}), "output y is declared as [N, 4], but it is f32[N, 3]");
+  EXPECT_EQ(message(DType::f32, {"N"}), "output y is declared as [N], but it is f32[N, 3]");
 }
 
 }  // namespace

@@ -133,6 +133,11 @@ struct Model {
     graph().add_output()->set_name(name);
     return *this;
   }
+  Model& output(const std::string& name, DType dtype, const std::vector<Dim>& dims) {
+    input(name, dtype, dims);
+    graph().mutable_output()->AddAllocated(graph().mutable_input()->ReleaseLast());
+    return *this;
+  }
   Graph import(const std::string& path = "test.onnx") const {
     return import_onnx_bytes(proto.SerializeAsString(), path);
   }

@@ -336,7 +336,7 @@ TEST(Executable, SaysWhatIsWrongWithACall) {
   const Tensor x = iota_tensor({3, 8}), integers(DType::i32, {3, 8});
   Tensor y(DType::f32, {3, 8}), short_y(DType::f32, {2, 8});
   EXPECT_EQ(error_of([&] { executable.run({}, {view(y)}); }),
-            "two takes 1 inputs and 1 outputs, got 0 and 1");
+            "two takes 1 input and 1 output, got 0 and 1");
   EXPECT_EQ(error_of([&] { executable.run({view(integers)}, {view(y)}); }),
             "x: expected f32, got i32");
   EXPECT_EQ(error_of([&] { executable.run({view(x)}, {view(short_y)}); }),
@@ -345,6 +345,9 @@ TEST(Executable, SaysWhatIsWrongWithACall) {
   repeated.strides = {0, 1};
   EXPECT_EQ(error_of([&] { executable.run({view(x)}, {repeated}); }),
             "y: an output cannot have stride 0 (dimension 0 of [3, 8])");
+  repeated.strides = {4, 1};
+  EXPECT_EQ(error_of([&] { executable.run({view(x)}, {repeated}); }),
+            "y: elements of an output share memory: shape [3, 8], strides [4, 1]");
   repeated.strides = {1};
   EXPECT_EQ(error_of([&] { executable.run({view(x)}, {repeated}); }),
             "y: 1 strides for shape [3, 8]");

@@ -1,6 +1,9 @@
 #include "run/strided_copy.h"
 
+#include <algorithm>
+#include <map>
 #include <numeric>
+#include <random>
 
 #include <gtest/gtest.h>
 
@@ -90,6 +93,56 @@ TEST(StridedCopy, FindsOverlapAlsoWithNegativeStrides) {
   EXPECT_TRUE(overlap(range({5}, {-1}, 14), range({1}, {}, 10)));
   EXPECT_FALSE(overlap(range({5}, {-1}, 14), range({10}, {}, 0)));
   EXPECT_FALSE(overlap(range({0}, {}, 5), range({10}, {}, 0)));
+}
+
+// Against counting the bytes of small views of every shape.
+TEST(StridedCopy, KnowsExactlyWhetherElementsShareMemory) {
+  std::vector<int32_t> data(400);
+  std::mt19937 random(5);
+  const auto any = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  const auto some_view = [&](DType dtype) {
+    std::vector<int64_t> shape, strides;
+    for (int d = any(0, 3); d > 0; --d) {
+      shape.push_back(any(1, 4));
+      strides.push_back(any(-9, 9));
+    }
+    TensorView result = view_of(data, dtype, shape, strides, 0);
+    result.data = reinterpret_cast<std::byte*>(data.data()) + 800 + any(0, 40);
+    return result;
+  };
+  const auto bytes_of = [&](const TensorView& view) {  // how often each is touched
+    std::map<const std::byte*, int> touched;
+    std::vector<int64_t> at(view.shape.size());
+    for (bool more = true; more;) {
+      int64_t offset = 0;
+      for (size_t d = 0; d < at.size(); ++d) offset += at[d] * view.strides[d];
+      for (int64_t b = 0; b < byte_size(view.dtype); ++b) {
+        ++touched[static_cast<const std::byte*>(view.data) + offset * byte_size(view.dtype) + b];
+      }
+      more = false;
+      for (size_t d = 0; d < at.size() && !more; ++d) {
+        more = ++at[d] < view.shape[d];
+        if (!more) at[d] = 0;
+      }
+    }
+    return touched;
+  };
+  int shared = 0, repeated = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const TensorView a = some_view(DType::f32), b = some_view(DType::f16);
+    const auto of_a = bytes_of(a), of_b = bytes_of(b);
+    const bool twice = std::ranges::any_of(of_a, [](const auto& each) { return each.second > 1; });
+    const bool common =
+        std::ranges::any_of(of_a, [&](const auto& each) { return of_b.contains(each.first); });
+    ASSERT_EQ(repeats_elements(a), twice) << i;
+    ASSERT_EQ(share_elements(a, b), common) << i;
+    shared += common ? 1 : 0;
+    repeated += twice ? 1 : 0;
+  }
+  EXPECT_GT(std::min(shared, 20000 - shared), 1000);
+  EXPECT_GT(std::min(repeated, 20000 - repeated), 1000);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ Graph rebuild(const Graph& graph, const Visit& visit) {
     mapped[i] = visit(builder, node, std::move(operands));
   }
   builder.graph().sources = graph.sources;
+  builder.graph().merged_sizes.insert(graph.merged_sizes.begin(), graph.merged_sizes.end());
   std::vector<Rewrite>& rewrites = builder.graph().rewrites;  // those of this pass stand last
   rewrites.insert(rewrites.begin(), graph.rewrites.begin(), graph.rewrites.end());
   for (size_t i = 0; i < graph.outputs.size(); ++i) {

@@ -21,7 +21,7 @@ struct Upload {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const void* source = inputs[i].data;
       if (bytes[i] > 0 && !is_plain(inputs[i])) {
-        std::byte* const copy = packed[i].reserve(bytes[i]);
+        std::byte* const copy = packed[i].reserve(bytes[i], "a packed input");
         copy_strided(inputs[i], copy, CopyDirection::pack, nullptr);
         source = copy;
       }
@@ -36,7 +36,8 @@ void download(const CudaStream& stream, const std::vector<void*>& addresses,
               const std::vector<TensorView>& outputs, const std::vector<int64_t>& bytes) {
   std::vector<MemoryBlock> unpacked(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
-    void* const target = is_plain(outputs[i]) ? outputs[i].data : unpacked[i].reserve(bytes[i]);
+    void* const target =
+        is_plain(outputs[i]) ? outputs[i].data : unpacked[i].reserve(bytes[i], "a packed input");
     copy_to_host(stream, target, addresses[i], bytes[i]);
   }
   stream.synchronize();

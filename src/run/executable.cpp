@@ -126,8 +126,9 @@ void Executable::State::place_outputs(const std::vector<TensorView>& inputs,
       direct = !overlap(range, byte_range(inputs[k]));
     }
     memory.output_is_direct[i] = direct ? 1 : 0;
-    memory.output_data[i] = direct ? static_cast<std::byte*>(outputs[i].data)
-                                   : memory.outputs[i].reserve(sizing.output_bytes[i], name);
+    memory.output_data[i] =
+        direct ? static_cast<std::byte*>(outputs[i].data)
+               : memory.outputs[i].reserve(sizing.output_bytes[i], graph.output_names[i]);
   }
 }
 

@@ -219,7 +219,7 @@ TEST_F(Cli, ASizeThatHadToBecomeAnotherIsGivenByEitherName) {
         "  t = add(z, w)\n  return s, t\n}\n");
   EXPECT_EQ(json("run two.ingot --dim M=4")["dims"], (Json{{"B", 4}}));
   EXPECT_EQ(run("run two.ingot --dim M=4 --dim K=7").code, 0);
-  expect_error("run two.ingot --dim M=4 --dim B=5", 2, "dimension B is given as 5 and as 4");
+  expect_error("run two.ingot --dim M=4 --dim B=5", 2, "dimension B is given as 4 and as 5");
   expect_error("run two.ingot --dim K=4", 2, "dimension K: expected 7, got 4");
   expect_error("run two.ingot --dim Q=4", 2, "no dimension is named 'Q'; this program has B");
 }

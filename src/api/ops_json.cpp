@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "onnx/import.h"
 #include "op/op.h"
 
 namespace ingot {
@@ -74,7 +75,7 @@ std::string ops_json() {
          {"onnx", info.onnx},
          {"doc", info.doc}});
   }
-  return Json{{"ops", ops}}.dump(2);
+  return Json{{"ops", ops}, {"onnx_ops", imported_onnx_ops()}}.dump(2);
 }
 
 }  // namespace ingot

@@ -99,7 +99,7 @@ void one_hot(NodeContext& n) {
     depth = n.sizes_input(1, "depth");
   }
   if (depth.size() != 1) n.invalid("depth is one number");
-  if (!is_integer(n.dtype(ids))) n.unsupported("indices that are no integers");
+  if (!is_integer(n.dtype(ids))) ids = n.cast("whole", ids, DType::i64);
   DType dtype = byte_size(n.dtype(ids)) < 4 ? DType::i32 : DType::i64;
   ids = n.cast("wide", ids, dtype);
   int rank = n.rank(ids) + 1;
@@ -125,6 +125,26 @@ void one_hot(NodeContext& n) {
   NodeId is_here = n.add("here", Op::eq, {place, places});
   n.result(Op::select, {is_here, value(1, "on"), value(0, "off")});
 }
+
+// a - b cos(2 pi i / N) + c cos(4 pi i / N), N = size where it is periodic, else size - 1
+void window(NodeContext& n, double a, double b, double c) {
+  std::vector<int64_t> size = n.integers_input(0, "a size");
+  if (size.size() != 1 || size[0] < 0 || size[0] > (int64_t{1} << 24)) n.invalid("no size");
+  const int64_t type = n.int_attr("output_datatype", 1);
+  std::optional<DType> dtype = dtype_of(type);
+  if (!dtype) n.unsupported(fmt::format("of {}", type_name_of(type)));
+  const auto period = static_cast<double>(size[0] - (n.int_attr("periodic", 1) != 0 ? 0 : 1));
+  Tensor values(*dtype, size);
+  for (int64_t i = 0; i < size[0]; ++i) {
+    const double angle = 2 * std::acos(-1.0) * static_cast<double>(i) / period;
+    values.set_f64(i, a - b * std::cos(angle) + c * std::cos(2 * angle));
+  }
+  n.set(0, n.named_constant(values));
+}
+
+void hann_window(NodeContext& n) { window(n, 0.5, 0.5, 0); }
+void hamming_window(NodeContext& n) { window(n, 25.0 / 46, 21.0 / 46, 0); }
+void blackman_window(NodeContext& n) { window(n, 0.42, 0.5, 0.08); }
 
 // Elements on and above diagonal k (upper), or on and below it, are kept; the others are 0.
 void trilu(NodeContext& n) {
@@ -277,6 +297,9 @@ HandlerTable creation_handlers() {
           {"RandomUniformLike", random_uniform_like},
           {"RandomNormalLike", random_normal_like},
           {"Bernoulli", bernoulli},
+          {"HannWindow", hann_window},
+          {"HammingWindow", hamming_window},
+          {"BlackmanWindow", blackman_window},
           {"Dropout", dropout},
           {"Trilu", trilu}};
 }

@@ -240,6 +240,24 @@ void dequantize(NodeContext& n) {
   n.result(Op::mul, {n.cast("real", value, dtype), scale});
 }
 
+// To u8, by scale and zero point of the smallest and largest element and 0.
+void dynamic_quantize(NodeContext& n) {
+  NodeId x = n.input(0), zero = n.literal(DType::f32, 0), most = n.literal(DType::f32, 255);
+  NodeId high = n.add("high", Op::maximum, {n.add("max", Op::max, {x}), zero});
+  NodeId low = n.add("low", Op::minimum, {n.add("min", Op::min, {x}), zero});
+  NodeId range = n.add("range", Op::sub, {high, low});
+  NodeId flat = n.add("flat", Op::eq, {range, zero});
+  NodeId scale = n.result(
+      Op::div, {n.add("span", Op::select, {flat, n.literal(DType::f32, 1), range}), most}, {}, 1);
+  NodeId start = n.add("start", Op::sub, {zero, n.add("steps", Op::div, {low, scale})});
+  NodeId bounded =
+      n.add("bounded", Op::minimum, {n.add("from_zero", Op::maximum, {start, zero}), most});
+  NodeId point = n.add("point", Op::round, {bounded});
+  n.result(Op::cast, {point}, {{"dtype", DType::u8}}, 2);
+  NodeId rounded = n.add("rounded", Op::round, {n.add("divided", Op::div, {x, scale})});
+  n.result(Op::cast, {n.add("shifted", Op::add, {rounded, point})}, {{"dtype", DType::u8}});
+}
+
 void is_inf(NodeContext& n) {
   NodeId x = n.input(0);
   bool negative = n.int_attr("detect_negative", 1) != 0;
@@ -306,7 +324,8 @@ HandlerTable elementwise_handlers() {
           {"BitShift", bit_shift},
           {"Shrink", shrink},
           {"QuantizeLinear", quantize},
-          {"DequantizeLinear", dequantize}};
+          {"DequantizeLinear", dequantize},
+          {"DynamicQuantizeLinear", dynamic_quantize}};
 }
 
 }  // namespace ingot::onnx_model

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <queue>
+#include <set>
+#include <sstream>
 
 #include "base/text.h"
 #include "graph/passes/rebuild.h"
@@ -20,18 +22,22 @@ Location place(const std::string& path, std::string node = {}) {
 
 constexpr int64_t first_opset = 7, last_opset = 21;
 
-Handler find_handler(std::string_view op_type) {
+const std::map<std::string_view, Handler>& all_handlers() {
   static const std::map<std::string_view, Handler> handlers = [] {
     std::map<std::string_view, Handler> out;
     for (const HandlerTable& table :
          {movement_handlers(), creation_handlers(), elementwise_handlers(), reduction_handlers(),
-          product_handlers(), size_handlers()}) {
+          product_handlers(), size_handlers(), resize_handlers(), loss_handlers()}) {
       out.insert(table.begin(), table.end());
     }
     return out;
   }();
-  auto found = handlers.find(op_type);
-  return found == handlers.end() ? nullptr : found->second;
+  return handlers;
+}
+
+Handler find_handler(std::string_view op_type) {
+  auto found = all_handlers().find(op_type);
+  return found == all_handlers().end() ? nullptr : found->second;
 }
 
 // --- order of nodes
@@ -309,6 +315,18 @@ Graph import_onnx_bytes(std::string_view bytes, const std::string& path) {
   if (!importer.problems.empty()) fail_problems(importer);
   // Without what only served shape arithmetic.
   return without_dead_nodes(importer.builder.take());
+}
+
+std::vector<std::string> imported_onnx_ops() {
+  std::set<std::string> names;
+  for (const auto& [name, handler] : all_handlers()) names.emplace(name);
+  for (const OpInfo& info : all_ops()) {
+    std::istringstream words{std::string(info.onnx)};
+    for (std::string name; words >> name;) {
+      if (row_of(name) != nullptr) names.insert(name);
+    }
+  }
+  return {names.begin(), names.end()};
 }
 
 Graph import_onnx(const std::string& path) { return import_onnx_bytes(read_file(path), path); }

@@ -15,4 +15,7 @@ Graph import_onnx_bytes(std::string_view bytes, const std::string& path);
 // A file that holds one TensorProto (.pb). Error{input}: not one; Error{unsupported}: its dtype.
 Tensor import_onnx_tensor(const std::string& path);
 
+// The ONNX ops that are imported, in alphabetical order.
+std::vector<std::string> imported_onnx_ops();
+
 }  // namespace ingot

@@ -357,14 +357,15 @@ void pad(NodeContext& n) {
   }
   std::vector<Sym> pads;
   double value = n.float_attr("value", 0);
+  NodeId computed = -1;  // the value, at run time
   if (auto given = n.ints_attr("pads")) {
     pads = as_sizes(*given);
   } else {
     pads = n.sizes_input(1, "pads");
     if (n.has_input(2)) {
       std::optional<double> given_value = n.number_input(2);
-      if (!given_value) n.unsupported("a value computed at run time");
-      value = *given_value;
+      if (!given_value) computed = n.reshape("value", n.input(2), {});
+      value = given_value.value_or(0);
     }
   }
   size_t rank = n.shape(x).size();
@@ -384,7 +385,14 @@ void pad(NodeContext& n) {
     high[static_cast<size_t>(axes[i])] = pads[i + axes.size()];
   }
   x = cut_negative_pads(n, x, low, high);
-  n.result(Op::pad, {x}, {{"low", low}, {"high", high}, {"value", value}, {"mode", mode}});
+  const Attrs attrs{{"low", low}, {"high", high}, {"value", value}, {"mode", mode}};
+  if (computed < 0 || mode != "constant") {
+    n.result(Op::pad, {x}, attrs);
+    return;
+  }
+  NodeId all = n.add("all", Op::broadcast, {n.literal(DType::boolean, 1)}, {{"shape", n.shape(x)}});
+  NodeId inside = n.add("inside", Op::pad, {all}, {{"low", low}, {"high", high}});
+  n.result(Op::select, {inside, n.add("padded", Op::pad, {x}, attrs), computed});
 }
 
 // ONNX counts negative indices from the end; gather does not.

@@ -161,7 +161,7 @@ void average_pool(NodeContext& n) {
 void lp_pool(NodeContext& n) {
   NodeId x = n.input(0);
   int64_t p = n.int_attr("p", 2);
-  if (p != 1 && p != 2) n.unsupported(fmt::format("p={}", p));
+  if (p < 1) n.invalid(fmt::format("p={}", p));
   Attrs attrs = pool_attrs(n, x);
   if (std::get<bool>(attrs["ceil_mode"])) n.unsupported("ceil_mode");
   attrs["count_include_pad"] = true;
@@ -169,14 +169,23 @@ void lp_pool(NodeContext& n) {
   for (const Sym& size : std::get<std::vector<Sym>>(attrs["kernel"])) {
     count *= static_cast<double>(*size.constant());
   }
-  NodeId powers = p == 1 ? n.add("powers", Op::abs, {x}) : n.add("powers", Op::mul, {x, x});
+  const DType dtype = n.dtype(x);
+  NodeId powers = p == 2 ? n.add("powers", Op::mul, {x, x}) : n.add("magnitude", Op::abs, {x});
+  if (p > 2) {
+    powers = n.add("powers", Op::pow, {powers, n.literal(dtype, static_cast<double>(p))});
+  }
   NodeId mean = n.add("mean", Op::avg_pool, {powers}, attrs);
   NodeId factor = n.literal(n.dtype(x), count);
   if (p == 1) {
     n.result(Op::mul, {mean, factor});
     return;
   }
-  n.result(Op::sqrt, {n.add("sum", Op::mul, {mean, factor})});
+  NodeId sum = n.add("sum", Op::mul, {mean, factor});
+  if (p == 2) {
+    n.result(Op::sqrt, {sum});
+  } else {
+    n.result(Op::pow, {sum, n.literal(dtype, 1 / static_cast<double>(p))});
+  }
 }
 
 }  // namespace

@@ -310,9 +310,16 @@ std::optional<DType> dtype_of(int64_t onnx_type) {
 std::string type_name_of(int64_t onnx_type) {
   bool is_known = onnx_type >= INT_MIN && onnx_type <= INT_MAX &&
                   onnx::TensorProto::DataType_IsValid(static_cast<int>(onnx_type));
-  return is_known
-             ? onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(onnx_type))
-             : fmt::format("type {}", onnx_type);
+  if (is_known) {
+    return onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(onnx_type));
+  }
+  constexpr std::string_view later[] = {
+      // from 17 on, which older headers do not name
+      "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",
+      "INT4",         "FLOAT4E2M1",     "FLOAT8E8M0", "UINT2",          "INT2"};
+  const int64_t place = onnx_type - 17;
+  bool is_later = place >= 0 && place < static_cast<int64_t>(std::size(later));
+  return is_later ? std::string(later[place]) : fmt::format("number {}", onnx_type);
 }
 
 }  // namespace ingot::onnx_model

@@ -151,6 +151,25 @@ void global_pool(NodeContext& n, Op op) {
 void global_max_pool(NodeContext& n) { global_pool(n, Op::max); }
 void global_average_pool(NodeContext& n) { global_pool(n, Op::mean); }
 
+// The p-norm of everything behind the channels.
+void global_lp_pool(NodeContext& n) {
+  NodeId x = n.input(0);
+  if (n.rank(x) < 3) n.invalid("needs spatial dimensions");
+  const auto p = static_cast<double>(n.int_attr("p", 2));
+  if (p < 1) n.invalid(fmt::format("p={}", p));
+  Reduced spatial{std::vector<int>(n.shape(x).size() - 2), true};
+  std::iota(spatial.dims.begin(), spatial.dims.end(), 2);
+  if (p <= 2) {
+    n.result(p == 1 ? Op::l1_norm : Op::l2_norm, {x}, spatial.attrs());
+    return;
+  }
+  const DType dtype = n.dtype(x);
+  NodeId magnitude = n.add("magnitude", Op::abs, {x});
+  NodeId powers = n.add("powers", Op::pow, {magnitude, n.literal(dtype, p)});
+  NodeId sum = n.add("sum", Op::sum, {powers}, spatial.attrs());
+  n.result(Op::pow, {sum, n.literal(dtype, 1 / p)});
+}
+
 // Before opset 13 everything from `axis` on is one dimension.
 void softmax_like(NodeContext& n, Op op) {
   NodeId x = n.input(0);
@@ -212,9 +231,37 @@ void normalize(NodeContext& n, NodeId x, NodeId mean, NodeId var, NodeId scale, 
   n.result(Op::add, {n.add("scaled", Op::mul, {unit, scale}), bias});
 }
 
+// Statistics of the batch, and outputs 1 and 2: running ones, momentum · old + (1 − momentum) ·
+// own.
+void batch_norm_in_training(NodeContext& n) {
+  NodeId x = n.input(0);
+  if (n.rank(x) < 2) n.invalid("needs 2 dimensions");
+  Reduced others{{}, true};
+  for (int d = 0; d < n.rank(x); ++d) {
+    if (d != 1) others.dims.push_back(d);
+  }
+  const double momentum = n.float_attr("momentum", 0.9);
+  NodeId mean = n.add("mean", Op::mean, {x}, others.attrs());
+  NodeId var = n.add("var", Op::var, {x}, others.attrs());
+  auto running = [&](size_t output, NodeId own, std::string_view name) {
+    if (!n.wants_output(output)) return;
+    NodeId old = n.input(output + 2);
+    const DType dtype = n.dtype(old);
+    NodeId flat = n.reshape(fmt::format("own_{}", name), own, n.shape(old));
+    NodeId now =
+        n.add(fmt::format("new_{}", name), Op::mul,
+              {n.cast(fmt::format("cast_{}", name), flat, dtype), n.literal(dtype, 1 - momentum)});
+    NodeId before = n.add(fmt::format("old_{}", name), Op::mul, {old, n.literal(dtype, momentum)});
+    n.result(Op::add, {before, now}, {}, output);
+  };
+  running(1, mean, "mean");
+  running(2, var, "var");
+  normalize(n, x, mean, var, per_channel(n, x, 1, "scale"), per_channel(n, x, 2, "bias"));
+}
+
 void batch_norm(NodeContext& n) {
+  if (n.int_attr("training_mode", 0) != 0) return batch_norm_in_training(n);
   n.ignore_attrs({"momentum"});
-  if (n.int_attr("training_mode", 0) != 0) n.unsupported("training_mode");
   if (n.int_attr("spatial", 1) != 1) n.unsupported("spatial=0");
   for (size_t i = 1; i < n.node().outputs.size(); ++i) {
     if (n.wants_output(i)) n.unsupported("outputs of training");
@@ -236,14 +283,16 @@ void instance_norm(NodeContext& n) {
   normalize(n, x, mean, var, scale, bias);
 }
 
-// x over its norm along axis; 0 / 0 stays NaN.
+// x over its norm along axis; 0 where the norm is 0.
 void lp_normalization(NodeContext& n) {
   NodeId x = n.input(0);
   int64_t p = n.int_attr("p", 2), axis = n.axis(n.int_attr("axis", -1), n.rank(x));
   if (p != 1 && p != 2) n.invalid(fmt::format("p={} is neither 1 nor 2", p));
   NodeId norm = n.add("norm", p == 1 ? Op::l1_norm : Op::l2_norm, {x},
                       {{"dims", std::vector<Sym>{axis}}, {"keepdims", true}});
-  n.result(Op::div, {x, norm});
+  NodeId zero = n.literal(n.dtype(x), 0);
+  NodeId divided = n.add("divided", Op::div, {x, norm});
+  n.result(Op::select, {n.add("nothing", Op::eq, {norm, zero}), zero, divided});
 }
 
 // (x - mean) / (deviation + 1e-9) over the axes
@@ -340,6 +389,7 @@ HandlerTable reduction_handlers() {
           {"LRN", local_response_normalization},
           {"GlobalMaxPool", global_max_pool},
           {"GlobalAveragePool", global_average_pool},
+          {"GlobalLpPool", global_lp_pool},
           {"Softmax", softmax},
           {"LogSoftmax", log_softmax},
           {"LayerNormalization", layer_norm},

@@ -176,7 +176,8 @@ std::string prelude(std::initializer_list<const char*> files,
 std::string vector_prelude(const std::set<std::string>& sections, int lanes) {
   std::string result;
   if (lanes != 16) result = "#define INGOT_LANES " + std::to_string(lanes) + "\n";
-  return result + prelude({"vector_registers.inc", "lanes.inc", "vector.inc", "vector_memory.inc"},
+  return result + prelude({"vector_registers.inc", "lanes.inc", "vector.inc", "vector_memory.inc",
+                           "transpose.inc"},
                           sections);
 }
 
@@ -202,7 +203,7 @@ const std::map<std::string, std::set<std::string>, std::less<>>& sections_of_suf
 }  // namespace
 
 std::set<std::string> all_sections() {
-  std::set<std::string> all{"stream"};
+  std::set<std::string> all{"stream", "transpose"};
   for (const auto& [suffix, sections] : sections_of_suffix()) {
     all.insert(sections.begin(), sections.end());
   }
@@ -219,6 +220,7 @@ std::set<std::string> sections_used(std::string_view text) {
     if (word == "U64") add({"f64", "u64"});
     if (word == "Rows") sections.insert("rows");
     if (word.starts_with("stream_")) sections.insert("stream");
+    if (word.starts_with("transpose_")) sections.insert("transpose");
     size_t bar = word.rfind('_');
     if (bar == std::string::npos) continue;
     auto found = sections_of_suffix().find(std::string_view(word).substr(bar + 1));

@@ -82,6 +82,15 @@ struct Uses {
     for (const Sym& s : {product.dst_index, product.lhs_index, product.rhs_index}) sym(s);
     for (const auto& [name, size] : product.sizes) sym(size);
   }
+  void note(const Transpose& t) {
+    buffers.insert(t.dst);
+    buffers.insert(t.src);
+    written.insert(t.dst);
+    for (const Sym* s :
+         {&t.dst_index, &t.src_index, &t.dst_stride, &t.src_stride, &t.rows, &t.columns}) {
+      sym(*s);
+    }
+  }
   void note(const std::shared_ptr<Loop>& loop) { sym(loop->extent); }
 };
 

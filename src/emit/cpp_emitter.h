@@ -44,6 +44,7 @@ class Emitter {
   void emit(const loop::Store& store);
   void store_vector(const loop::Store& store, const std::string& text, const LaneAccess& at);
   void emit(const loop::Product& product);
+  void emit(const loop::Transpose& transpose);
   void emit(const std::shared_ptr<loop::Loop>& loop);
   static std::string_view unrolled_text(const loop::Loop& loop);
 

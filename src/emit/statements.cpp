@@ -601,6 +601,23 @@ std::string_view Emitter::unrolled_text(const Loop& loop) {
   return computes ? "#pragma unroll 8" : "#pragma unroll 32";
 }
 
+// By the size of an element only.
+void Emitter::emit(const Transpose& t) {
+  INGOT_CHECK(!target_.cuda, "kernel {}: a transposed tile on a GPU", kernel_.name);
+  const int64_t bytes = byte_size(buffer_dtypes_.at(t.dst));
+  const auto [name, type] = bytes == 1   ? std::pair("u8", "unsigned char")
+                            : bytes == 2 ? std::pair("u16", "unsigned short")
+                            : bytes == 4 ? std::pair("i32", "int")
+                                         : std::pair("i64", "long");
+  auto place = [&](std::string_view words, const std::string& buffer, const Sym& index) {
+    return fmt::format("({}{}*)({})", words, type, pointer(buffer, index));
+  };
+  call_line(
+      fmt::format("transpose_{}", name),
+      {place("", t.dst, t.dst_index), subscript(t.dst_stride), place("const ", t.src, t.src_index),
+       subscript(t.src_stride), subscript(t.rows), subscript(t.columns)});
+}
+
 void Emitter::emit(const std::shared_ptr<Loop>& loop) {
   if (loop->kind == LoopKind::vector) return vector_loop(*loop);
   if (loop->kind == LoopKind::spread && target_.warps > 1) return spread_loop(*loop);

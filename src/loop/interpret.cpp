@@ -291,6 +291,17 @@ class Interpreter {
     }
   }
 
+  void run(const TransposeStep& s) {
+    auto number = [&](const Expression& e) { return e.evaluate(program_.cells); };
+    int64_t dst = number(s.dst_index), src = number(s.src_index);
+    int64_t across = number(s.dst_stride), down = number(s.src_stride);
+    for (int64_t r = 0; r < number(s.rows); r++) {
+      for (int64_t c = 0; c < number(s.columns); c++) {
+        write_at(s.dst, dst + across * c + r, read_at(s.src, src + down * r + c));
+      }
+    }
+  }
+
   void run(const ProductStep& s) {
     std::vector<int64_t> sizes;
     for (const Expression& size : s.sizes) sizes.push_back(size.evaluate(program_.cells));

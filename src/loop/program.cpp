@@ -221,6 +221,17 @@ class Preparation {
     return step;
   }
 
+  Step step(const Transpose& t) {
+    return TransposeStep{find(buffers_, t.dst, "buffer"),
+                         find(buffers_, t.src, "buffer"),
+                         expression(t.dst_index),
+                         expression(t.src_index),
+                         expression(t.dst_stride),
+                         expression(t.src_stride),
+                         expression(t.rows),
+                         expression(t.columns)};
+  }
+
   Step step(const std::shared_ptr<Loop>& loop) {
     auto step = std::make_shared<LoopStep>();
     step->vector = loop->kind == LoopKind::vector;

@@ -93,9 +93,13 @@ struct ProductStep {
   Expression dst_index, lhs_index, rhs_index;
   std::vector<Expression> sizes;
 };
+struct TransposeStep {
+  size_t dst, src;
+  Expression dst_index, src_index, dst_stride, src_stride, rows, columns;
+};
 struct LoopStep;
 using Step = std::variant<LetStep, LoadStep, IndexStep, AccumulatorStep, AccumulateStep, FinishStep,
-                          StoreStep, ProductStep, std::shared_ptr<LoopStep>>;
+                          StoreStep, ProductStep, TransposeStep, std::shared_ptr<LoopStep>>;
 struct LoopStep {
   size_t var;
   bool vector;

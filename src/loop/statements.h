@@ -102,4 +102,14 @@ struct Product {
   std::vector<std::pair<std::string, Sym>> sizes;
 };
 
+// A block of memory turned over, for loads that follow the lanes: element c of row r of the source
+// becomes element r of row c. dst[dst_index + dst_stride·c + r] = src[src_index + src_stride·r +
+// c].
+struct Transpose {
+  std::string dst, src;
+  Sym dst_index, src_index;
+  Sym dst_stride, src_stride;
+  Sym rows, columns;  // of the source
+};
+
 }  // namespace ingot::loop

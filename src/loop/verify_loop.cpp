@@ -346,6 +346,23 @@ class Verifier {
     note(product.rhs, product.rhs_index, false);
   }
 
+  void verify(const Transpose& t) {
+    std::string what = fmt::format("transpose {} = {}", t.dst, t.src);
+    check(vector_loop_ == outside, "{}: inside a vector loop", what);
+    const Buffer& dst = find_buffer(t.dst, what);
+    const Buffer& src = find_buffer(t.src, what);
+    check(scratch_.contains(t.dst), "{}: '{}' is no scratch buffer", what, t.dst);
+    check(t.dst != t.src, "{}: onto itself", what);
+    check(dst.dtype == src.dtype, "{}: {} from {}", what, dtype_name(dst.dtype),
+          dtype_name(src.dtype));
+    for (const Sym* sym :
+         {&t.dst_index, &t.src_index, &t.dst_stride, &t.src_stride, &t.rows, &t.columns}) {
+      subscript(*sym, what);
+    }
+    note(t.dst, t.dst_index, true);
+    note(t.src, t.src_index, false);
+  }
+
   void verify(const std::shared_ptr<Loop>& loop) {
     check(loop != nullptr, "a loop is missing");
     bool varying = subscript(loop->extent, "loop " + loop->var);

@@ -1,7 +1,6 @@
 // The loops of one group: which variables are parallel, vectorised, reduced, and in which passes.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -50,6 +49,12 @@ class Nest {
     Sym place;          // of a column's partial, in domain variables
   };
 
+  struct Tile {  // of an operand that is read across its rows, at the subscript `flat`
+    NodeId node;
+    std::string buffer;
+    Sym flat;
+  };
+
   // What the group computes, by level: how many reductions stand one after another before it.
   void find_levels();
   void choose_staging();
@@ -70,6 +75,8 @@ class Nest {
   void store_partials(const std::map<NodeId, std::string>& accumulators, const Band& band);
   void combine_bands(const Band& band, const std::vector<Var>& outer, const Var& columns,
                      const Sym& parts);
+  void tile_phase();
+  std::vector<Tile> transposed_operands();
   void scan_phase();
   void scatter_phases();
   void scatter_updates(NodeId scatter);

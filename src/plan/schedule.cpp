@@ -14,6 +14,7 @@ constexpr int64_t long_vectors = 32 << 10;    // bytes of row vectors that leave
 constexpr int64_t fewest_blocked_rows = 32;   // fewer: repeating the last row costs too much
 constexpr int64_t fewest_band_rows = 32;      // fewer: the partials cost too much
 constexpr int64_t fewest_band_columns = 256;  // fewer of unknown number are summed up in registers
+constexpr int64_t shortest_tile = 16;         // shorter sides: lane by lane
 constexpr int64_t split_length = 32 * trailing_chunk;  // shorter rows are not worth a second phase
 
 // Guards that hold for every size vanish; a variant whose guards cannot hold does too.
@@ -74,6 +75,15 @@ std::optional<Schedule> column_bands(const Group& group, const Analysis& analysi
   return schedule;
 }
 
+// The place in memory of a node's element; a size-1 dimension is always at 0.
+Sym flat_place(const Graph& graph, NodeId id, std::vector<Sym> index) {
+  const Shape& shape = graph[id].type.shape;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d].is(1)) index[d] = Sym(0);
+  }
+  return flat_index(shape, index);
+}
+
 // What rows side by side need: every subscript counts with the last variable or does not depend on
 // it. The bytes of operands that are the same in every row; 0: nothing is gained, or not possible.
 Sym row_vector_bytes(const Graph& graph, const Group& group, const Analysis& analysis) {
@@ -88,12 +98,8 @@ Sym row_vector_bytes(const Graph& graph, const Group& group, const Analysis& ana
     return std::count_if(vars.begin(), vars.end() - 1,
                          [&](const DomainVar& var) { return place.uses(var.name); });
   };
-  auto flat = [&](NodeId id, std::vector<Sym> index) {
-    const Shape& shape = graph[id].type.shape;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      if (shape[d].is(1)) index[d] = Sym(0);
-    }
-    return flat_index(shape, index);
+  auto flat = [&](NodeId id, const std::vector<Sym>& index) {
+    return flat_place(graph, id, index);
   };
   for (NodeId id : group.outputs) {
     Sym place = flat(id, analysis.domain.index.at(id));
@@ -112,6 +118,49 @@ Sym row_vector_bytes(const Graph& graph, const Group& group, const Analysis& ana
     }
   }
   return bytes;
+}
+
+// The variable that operands count with where they do not count with the last one: these are turned
+// over in tiles. Nothing if there are none, or something else stands between a place and its load.
+std::optional<std::string> tile_variable(const Graph& graph, const Group& group,
+                                         const Analysis& analysis) {
+  const std::vector<DomainVar>& vars = analysis.domain.vars;
+  if (vars.size() < 2 || analysis.levels > 0) return std::nullopt;
+  for (NodeId id : group.nodes) {
+    Op op = graph[id].op;
+    if (op == Op::concat || op == Op::pad || op == Op::gather || op == Op::gather_elements) {
+      return std::nullopt;
+    }
+  }
+  auto stride = [&](NodeId id, const std::vector<Sym>& index, const DomainVar& var) {
+    std::optional<Sym> found = flat_place(graph, id, index).stride(var.name);
+    return found ? *found : Sym(-1);  // not of the kind that is sought
+  };
+  for (NodeId id : group.outputs) {
+    if (!stride(id, analysis.domain.index.at(id), vars.back()).is(1)) return std::nullopt;
+  }
+  for (const auto& [id, evaluations] : analysis.reads) {
+    if (evaluations.size() != 1) continue;
+    const std::vector<Sym>& index = evaluations[0].index;
+    Sym across = stride(id, index, vars.back());
+    if (across.constant() && *across.constant() <= 1) continue;
+    for (size_t v = 0; v + 1 < vars.size(); ++v) {
+      if (stride(id, index, vars[v]).is(1)) return vars[v].name;
+    }
+  }
+  return std::nullopt;
+}
+
+Schedule transposed_tiles(const Analysis& analysis, const Schedule& plain,
+                          const std::string& variable) {
+  Schedule schedule = plain;
+  schedule.name = "transposed tiles";
+  schedule.tile_variable = variable;
+  for (const DomainVar& var : analysis.domain.vars) {
+    if (var.name == variable) schedule.guards.push_back({var.extent, shortest_tile});
+  }
+  schedule.guards.push_back({analysis.domain.vars.back().extent, shortest_tile});
+  return schedule;
 }
 
 Schedule row_blocks(const Analysis& analysis, const Schedule& plain, const Sym& vector_bytes) {
@@ -260,6 +309,12 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
     Schedule blocks = row_blocks(analysis, plain, bytes);
     offer(streaming(blocks));
     offer(std::move(blocks));
+  }
+  if (std::optional<std::string> variable =
+          device.gpu ? std::nullopt : tile_variable(graph, group, analysis)) {
+    Schedule tiles = transposed_tiles(analysis, plain, *variable);
+    offer(streaming(tiles));
+    offer(std::move(tiles));
   }
   if (full && !device.gpu) offer(streaming(plain));  // on a GPU a plain store is as fast
   offer(std::move(plain));

@@ -73,6 +73,7 @@ struct Visitor {
     lifetimes.use(store.value);
   }
   void operator()(const loop::Product&) const {}
+  void operator()(const loop::Transpose&) const {}
   void operator()(const std::shared_ptr<loop::Loop>& loop) const { visit(loop->body, lifetimes); }
 };
 

@@ -341,6 +341,32 @@ TEST(Emit, SerialLoopsInsideVectorLoopsFetchAhead) {
   EXPECT_EQ(text.find("prefetch_lines<4, 2>((const char*)(y"), std::string::npos);
 }
 
+// Whole blocks in registers, and what is left of rows and columns.
+TEST(Emit, TransposedTiles) {
+  const std::string text = R"(
+    kernel k(x: T[70*N] in, y: T[70*N] out) sizes(N) {
+      scratch tile: T[6000]
+      phase p in parallel((N + 63) / 64) grain 1 {
+        transpose tile[0] by 80 = x[64*p] by N rows 70 columns min(64, N - 64*p)
+        for i in serial(min(64, N - 64*p)) {
+          for j in vector(70) {
+            x0: T = load tile[80*i + j]
+            store y[70*i + 4480*p + j] = x0
+          }
+        }
+      }
+    })";
+  for (const char* dtype : {"f32", "bf16", "u8", "f64", "i64", "bool"}) {
+    std::string typed = text;
+    for (size_t at; (at = typed.find("T[")) != std::string::npos;) typed.replace(at, 1, dtype);
+    for (size_t at; (at = typed.find(": T ")) != std::string::npos;) {
+      typed.replace(at, 4, fmt::format(": {} ", dtype));
+    }
+    Compiled compiled = compile_kernels({typed});
+    for (int64_t n : lengths) expect_same(compiled, 0, {{"N", n}});
+  }
+}
+
 TEST(Emit, GuardsOfPadAndConcat) {
   Compiled compiled = compile_kernels({R"(
     kernel pad(x: bf16[N] in, u: u8[N] in, y: bf16[N + 7] out, k: bool[N + 7] out, v: u8[N + 7] out)

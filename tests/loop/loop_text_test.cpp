@@ -37,6 +37,7 @@ constexpr std::string_view every_statement =
     store w[p] = nan
   }
   phase q in parallel(1) grain 1 {
+    transpose row[8] by 80 = w[q] by B rows 4 columns min(4, B)
     product matmul f32 row[0] = w[0] * w[4*q] sizes m=8, n=`n m`, `for`=8*B
   }
 }
@@ -76,7 +77,7 @@ TEST(LoopText, FieldsAreRead) {
   EXPECT_EQ(compare.operand_dtypes, (std::vector<DType>{DType::f32, DType::f32}));
   EXPECT_EQ(std::get<Let>(loop.body[5]).attrs, std::vector<double>{0.1});
   EXPECT_EQ(std::get<Let>(loop.body[8]).operand_dtypes[0], DType::boolean);
-  const auto& product = std::get<Product>(kernel.phases[1].body[0]);
+  const auto& product = std::get<Product>(kernel.phases[1].body[1]);
   EXPECT_EQ(product.sizes[1].second.text(), "`n m`");
 }
 

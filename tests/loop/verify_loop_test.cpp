@@ -125,6 +125,18 @@ TEST(VerifyLoop, Stores) {
             "vector loop j: buffer 's' is stored at j + … and loaded at j + 1 + …");
 }
 
+TEST(VerifyLoop, TransposedTiles) {
+  EXPECT_EQ(error_of("transpose s[0] by 80 = x[p] by N rows 64 columns min(64, N)"), "no error");
+  EXPECT_EQ(error_of("transpose y[p] by 80 = x[p] by N rows 64 columns 64"),
+            "transpose y = x: 'y' is no scratch buffer");
+  EXPECT_EQ(error_of("transpose s[0] by 80 = z[p] by N rows 64 columns 64"),
+            "transpose s = z: f32 from bf16");
+  EXPECT_EQ(error_of("transpose s[0] by 80 = s[0] by 8 rows 8 columns 8"),
+            "transpose s = s: onto itself");
+  EXPECT_EQ(error_of("for j in vector(8) { transpose s[j] by 80 = x[p] by N rows 8 columns 8 }"),
+            "transpose s = x: inside a vector loop");
+}
+
 TEST(VerifyLoop, LoopsAcrossRows) {
   auto across = [](const std::string& body) {
     return error_of("for j in vector(32) across q(4) {" + body + "}");

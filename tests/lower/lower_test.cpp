@@ -106,6 +106,13 @@ const Program programs[] = {
         y = mul(x, 2.0) s = sum(y, dims=[1, 3]) return y, s })"},
     {"column_sums_of_named_sizes", R"(graph g(x: f32[B, 66], z: f32[40, B]) {
         s = sum(x, dims=[0]) p = prod(z, dims=[0]) return s, p })"},
+    {"transposed_by_tiles", R"(graph g(x: f32[70, B], b: f32[70], z: f32[B, 70]) {
+        t = transpose(x, perm=[1, 0]) u = add(t, b) y = mul(u, z) return y })"},
+    {"transposed_images", R"(graph g(x: bf16[2, 17, B, 3], z: u8[19, B]) {
+        t = transpose(x, perm=[0, 2, 3, 1]) y = relu(t) v = transpose(z, perm=[1, 0])
+        return y, v })"},
+    {"transposed_and_not", R"(graph g(x: f64[66, 66]) {
+        t = transpose(x, perm=[1, 0]) y = sub(x, t) return y })"},
     {"conv", R"(graph g(x: f32[B, 4, 12], w: f32[6, 4, 5], c: f32[6, 1]) {
         y = conv(x, w) z = add(y, c) g = gelu(z) m = max(g, dims=[2]) return m })",
      true},
@@ -121,7 +128,8 @@ void compare(const Program& program, int64_t size) {
     PlanOptions options;
     options.fusion = mode;
     Plan plan = make_plan(graph, device_model("cpu"), options);
-    for (const char* schedule : {"", "rows, streaming", "row blocks", "split", "column bands"}) {
+    for (const char* schedule :
+         {"", "rows, streaming", "row blocks", "split", "column bands", "transposed tiles"}) {
       std::vector<Tensor> got =
           testing::interpret_plan(graph, plan, testing::lower_plan(graph, plan), inputs, schedule);
       ASSERT_EQ(got.size(), expected.size());

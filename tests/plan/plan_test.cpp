@@ -374,7 +374,7 @@ TEST(Plan, RowsStandSideBySideWhereRowVectorsAreLong) {
             Names{"rows"});
   EXPECT_EQ(names("graph g(x: f32[16384, 64], b: f32[16384]) { t = transpose(x, perm=[1, 0]) "
                   "y = add(t, b) return y }"),
-            Names{"rows"});
+            Names{"transposed tiles"});
 }
 
 TEST(Plan, ColumnsAreReducedInBandsOfRows) {
@@ -393,6 +393,23 @@ TEST(Plan, ColumnsAreReducedInBandsOfRows) {
   // The sum is needed beside every element of the column.
   EXPECT_EQ(names("graph g(x: f32[1024, 1024]) { s = sum(x, dims=[0]) y = sub(x, s) return y }"),
             Names{"columns"});
+}
+
+TEST(Plan, OperandsThatAreReadAcrossTheirRowsAreTurnedOverInTiles) {
+  auto names = [](const std::string& text) {
+    std::vector<std::string> result;
+    const Planned p = planned(text.c_str());
+    for (const Schedule& s : p.plan.groups[0].schedules) result.push_back(s.name);
+    return result;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names("graph g(x: f32[B, N]) { t = transpose(x, perm=[1, 0]) y = exp(t) return y }"),
+            (Names{"transposed tiles, streaming", "transposed tiles", "rows, streaming", "rows"}));
+  EXPECT_EQ(names("graph g(x: f32[64, 8, 32]) { y = transpose(x, perm=[0, 2, 1]) return y }"),
+            Names{"rows"});  // rows of 8
+  EXPECT_EQ(names("graph g(x: f32[4, 16, 64, 64]) { y = transpose(x, perm=[0, 2, 1, 3]) "
+                  "return y }"),
+            Names{"rows"});  // the last dimension stays the last
 }
 
 TEST(Plan, FewLongRowsAreSplit) {

@@ -1,0 +1,96 @@
+// Operands that are read across their rows: 64 by 64 elements at a time are turned over into a
+// buffer of the thread's own, where loads follow the lanes.
+#include <algorithm>
+
+#include "base/error.h"
+#include "lower/nest.h"
+
+namespace ingot::lowering {
+namespace {
+
+constexpr int64_t side = 64;            // of a tile
+constexpr int64_t pitch = side + 16;    // its rows in different sets of the cache
+constexpr int64_t most_columns = 4096;  // that an iteration goes through, tile by tile
+
+// `block`, or what is left of `extent` from `first` on.
+Sym part_of(const Sym& extent, const Sym& first, int64_t block) {
+  std::optional<int64_t> length = extent.constant();
+  if (length && *length % block == 0) return block;
+  return min(Sym(block), extent - first);
+}
+
+}  // namespace
+
+// Those at one index that counts with the tile's variable and not with the last.
+std::vector<Nest::Tile> Nest::transposed_operands() {
+  std::vector<Tile> tiles;
+  if (findings_ == nullptr) return tiles;
+  const std::string& last = kept_.back().name;
+  for (NodeId id : group_.inputs) {
+    auto demand = findings_->demands.find(id);
+    if (demand == findings_->demands.end() || demand->second.size() != 1 || is_empty(id)) continue;
+    Sym flat = flat_index(graph_[id].type.shape, demand->second.begin()->second);
+    std::optional<Sym> along = flat.stride(schedule_.tile_variable), across = flat.stride(last);
+    if (!along || !along->is(1) || !across || across->is(0)) continue;
+    DType dtype = graph_[id].type.dtype;
+    tiles.push_back(
+        {id, values_.scratch(graph_[id].name + "_tile", dtype, Sym(side * pitch)), flat});
+  }
+  return tiles;
+}
+
+void Nest::tile_phase() {
+  std::vector<Var> outer = merged(kept_, true);
+  const Var rows = outer.back();  // of the operands in memory: the outputs' last variable
+  outer.pop_back();
+  auto found = std::find_if(outer.begin(), outer.end(), [&](const Var& var) {
+    return var.parts.back().name == schedule_.tile_variable;
+  });
+  INGOT_CHECK(found != outer.end(), "group {}: no variable {}", group_.name,
+              schedule_.tile_variable);
+  const Var columns = *found;
+  outer.erase(found);
+  const std::vector<Tile> tiles = transposed_operands();
+  Sym others(1);
+  for (const Var& var : outer) others = others * var.extent;
+  const Sym blocks = ceil_div(rows.extent, Sym(side));
+  const Sym parts = ceil_div(columns.extent, Sym(most_columns));
+
+  std::string p = values_.unique("p"), tile = values_.unique("tile"), i = values_.unique("i"),
+              j = values_.unique("j");
+  values_.open(p, others * blocks * parts);
+  Sym rest = floor_div(Sym::var(p), parts);
+  bind_outer(outer, floor_div(rest, blocks));
+  Sym row = Sym(side) * (outer.empty() ? rest : mod(rest, blocks));
+  Sym part = Sym(most_columns) * mod(Sym::var(p), parts);
+  values_.open(tile, ceil_div(part_of(columns.extent, part, most_columns), Sym(side)));
+  Sym column = part + Sym(side) * Sym::var(tile);
+  const Sym height = part_of(rows.extent, row, side), width = part_of(columns.extent, column, side);
+  auto bind = [&](const Var& var, const Sym& place) {
+    for (const DomainVar& each : var.parts) values_.bind_var(each.name, Sym(0));
+    values_.bind_var(var.parts.back().name, place);
+  };
+  bind(rows, row);
+  bind(columns, column);
+  for (const Tile& each : tiles) {
+    values_.statements().push_back(loop::Transpose{
+        each.buffer, values_.buffer(each.node), Sym(0), values_.substituted(each.flat), Sym(pitch),
+        *each.flat.stride(rows.parts.back().name), height, width});
+  }
+  values_.open(i, width);
+  values_.open(j, height);
+  bind(rows, row + Sym::var(j));
+  bind(columns, column + Sym::var(i));
+  for (const Tile& each : tiles) {
+    values_.bind_element(each.node, each.buffer, graph_[each.node].type.dtype,
+                         Sym(pitch) * Sym::var(i) + Sym::var(j));
+  }
+  body();
+  values_.close_loop(loop::LoopKind::vector);
+  values_.close_loop(loop::LoopKind::serial);
+  values_.close_loop(loop::LoopKind::serial);
+  int64_t length = std::min(columns.extent.constant().value_or(most_columns), most_columns);
+  add_phase(p, others * blocks * parts, grain_for(side * length));
+}
+
+}  // namespace ingot::lowering

@@ -20,6 +20,17 @@ add_custom_command(
   DEPENDS ${device_texts} tools/embed_text.py
   COMMENT "Embedding the device library")
 
+# device_functions.inc: the names of the library's functions, for op/apply.cpp.
+set(device_functions ${PROJECT_SOURCE_DIR}/src/device/scalar_words.h ${device_texts})
+list(FILTER device_functions EXCLUDE REGEX "/(cuda|vector|lanes)[a-z_]*\\.inc$")
+set(INGOT_DEVICE_FUNCTIONS ${INGOT_GENERATED}/device_functions.inc)
+add_custom_command(
+  OUTPUT ${INGOT_DEVICE_FUNCTIONS}
+  COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/list_functions.py
+          --output ${INGOT_DEVICE_FUNCTIONS} ${device_functions}
+  DEPENDS ${device_functions} tools/list_functions.py
+  COMMENT "Listing the device library's functions")
+
 # onnx/onnx.pb.h and its code, from the system's description of the format.
 find_path(INGOT_ONNX_PROTO_ROOT onnx/onnx.proto)
 if(NOT INGOT_ONNX_PROTO_ROOT)

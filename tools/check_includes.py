@@ -10,7 +10,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 MAY_SEE = {  # folder of src/ → folders, or single headers, besides its own
     "base": "ingot/dtype.h ingot/error.h ingot/tensor.h",  # the public API's words
     "device": "base",
-    "op": "base device",
+    "op": "base device device_functions.inc",
     "graph": "op base device",
     "onnx": "graph op base",
     "plan": "graph op base",

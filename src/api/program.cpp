@@ -188,10 +188,9 @@ Value Program::op(std::string_view name, std::vector<Value> operands, Attributes
   if (const auto form = attributes.find("approximate");
       name == "gelu" && form != attributes.end()) {
     const std::string* const word = std::get_if<std::string>(&form->second);
-    if (word == nullptr || (*word != "tanh" && *word != "none")) {
-      throw Error(ErrorKind::input, "gelu: approximate is \"none\" or \"tanh\"");
-    }
-    name = *word == "tanh" ? "gelu_tanh" : "gelu";
+    const std::optional<Op> op = word == nullptr ? std::nullopt : gelu_form(*word);
+    if (!op) throw Error(ErrorKind::input, "gelu: approximate is \"none\" or \"tanh\"");
+    name = op_name(*op);
     attributes.erase(form);
   }
   const OpInfo& info = require_op(name);

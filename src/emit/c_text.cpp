@@ -103,6 +103,9 @@ std::string_view storage_type(DType dtype) {
   return "";
 }
 
+bool is_wide(Lanes lanes) {
+  return lanes == Lanes::f64 || lanes == Lanes::i64 || lanes == Lanes::u64;
+}
 bool is_mask(Lanes lanes) { return lanes == Lanes::m32 || lanes == Lanes::m64; }
 
 std::string real_text(double value, Lanes lanes) {

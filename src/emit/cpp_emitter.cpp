@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/cuda_threads.h"
 #include "device/library.h"
 
 namespace ingot {
@@ -94,10 +95,7 @@ struct Uses {
   void note(const std::shared_ptr<Loop>& loop) { sym(loop->extent); }
 };
 
-constexpr int warp = 32, cuda_block = 256, widest_access = 16;  // threads, threads, bytes
-constexpr int row_block = 128;                                  // threads, where a warp has a row
-constexpr int64_t most_warps = 32, warps_of_unknown = 8;
-constexpr int column_lanes = 4;
+constexpr int64_t warps_of_unknown = 8;
 
 // Reductions: a warp for an iteration, or for an iteration of its spread loops; its threads have
 // two of the 64 lanes each, or four columns of their own. Without any: a block for an iteration,
@@ -112,18 +110,18 @@ Target cuda_target(const Kernel& kernel) {
     const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt);
     if (loop == nullptr || (*loop)->kind != LoopKind::spread) return;
     std::optional<int64_t> extent = (*loop)->extent.constant();
-    warps = std::max(warps, std::min(extent.value_or(warps_of_unknown), most_warps));
+    warps = std::max(warps, std::min<int64_t>(extent.value_or(warps_of_unknown), cuda::most_warps));
   };
   for (const Phase& phase : kernel.phases) walk(phase.body, note);
-  const int team = static_cast<int>(warps) * warp;
-  if (reduces) return {true, 2, team, static_cast<int>(warps), warps > 1 ? team : row_block};
-  if (sums) return {true, column_lanes, warp, 0, row_block};
+  const int team = static_cast<int>(warps) * cuda::warp;
+  const int block = warps > 1 ? team : cuda::row_block;
+  if (reduces) return {true, cuda::row_lanes, team, static_cast<int>(warps), block};
+  if (sums) return {true, cuda::column_lanes, cuda::warp, 0, block};
   int64_t narrowest = 8;
   for (const Param& param : kernel.params) {
     narrowest = std::min(narrowest, byte_size(param.dtype));
   }
-  const auto lanes = static_cast<int>(std::clamp<int64_t>(widest_access / narrowest, 2, 8));
-  return {true, lanes, cuda_block, 0, cuda_block};
+  return {true, cuda::thread_elements(narrowest), cuda::block, 0, cuda::block};
 }
 
 }  // namespace
@@ -234,13 +232,7 @@ std::string Emitter::phase_text(size_t number) {
   names_.give(symbol);
   source_.phases.push_back(
       {symbol, phase.extent, phase.grain, target_.team, target_.cuda ? target_.block : 0});
-  buffers_.clear();
-  variables_.clear();
-  quotients_.clear();
-  values_.clear();
-  accumulators_.clear();
-  ranges_.clear();
-  streams_ = false;
+  static_cast<PhaseState&>(*this) = {};
   phase_var_ = phase.var;
   names_.open();
   out_.open("");
@@ -292,7 +284,8 @@ void Emitter::open_iterations(const Phase& phase) {
   if (target_.team == target_.block) {
     line(fmt::format("const long {} = blockIdx.x;", var));
     if (target_.warps > 1) {
-      line(fmt::format("const int warp = threadIdx.x / {0}, thread = threadIdx.x % {0};", warp));
+      line(fmt::format("const int warp = threadIdx.x / {0}, thread = threadIdx.x % {0};",
+                       cuda::warp));
     } else {
       line("const int thread = threadIdx.x;");
     }

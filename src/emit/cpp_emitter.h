@@ -1,22 +1,19 @@
 // The emitter's state while it writes one phase: names in scope, and which vectors of a loop are
-// being written. cpp_emitter.cpp has kernels and phases, statements.cpp statements, vector_loop.cpp
-// loops.
+// being written.
 #pragma once
-
-#include <map>
-#include <optional>
 
 #include "base/text.h"
 #include "emit/c_text.h"
 #include "emit/chunk.h"
 #include "emit/emit.h"
 #include "emit/names.h"
+#include "emit/phase_state.h"
 
 namespace ingot {
 
 inline constexpr size_t line_width = 100;
 
-class Emitter {
+class Emitter : private PhaseState {
  public:
   Emitter(const loop::Kernel& kernel, const Target& target);
   KernelSource source();
@@ -46,7 +43,6 @@ class Emitter {
   void emit(const loop::Product& product);
   void emit(const loop::Transpose& transpose);
   void emit(const std::shared_ptr<loop::Loop>& loop);
-  static std::string_view unrolled_text(const loop::Loop& loop);
 
   // The line that defines a value; `expression` may write lines before it.
   void define(const std::string& name, DType dtype, Lanes lanes, bool varying,
@@ -65,7 +61,6 @@ class Emitter {
   std::string kept_text(const loop::Load& load);
   void emit_kept(const loop::Load& load);
   void emit_subscript_load(const loop::Load& load);
-  static bool advances(const Sym& index, std::string_view variable);
   void prefetch(const loop::Load& load);
   // Lane by lane: a function of the lane, and the routine that calls it.
   bool by_lane(const loop::Load& load) const;
@@ -95,9 +90,8 @@ class Emitter {
   void open_thread_chunks(const loop::Loop& loop, Chunk& chunk, const std::string& extent,
                           bool whole);
   void spread_loop(const loop::Loop& loop);
-  std::vector<std::string> declare_parts(const std::vector<std::string>& totals);
-  void combine_parts(const std::vector<std::string>& totals, const std::vector<std::string>& parts,
-                     const std::string& count);
+  void declare_part(const std::string& total);
+  void combine_parts(const std::vector<std::string>& totals, const std::string& count);
   bool is_thread_row(const std::string& buffer) const;
   std::string thread_row(const std::string& buffer, const Sym& index) const;
 
@@ -110,8 +104,6 @@ class Emitter {
   void declare_rows(const std::vector<loop::Stmt>& body);
   void declare_row(const std::string& buffer, const Sym& index);
   std::pair<Sym, Sym> split(const Sym& index) const;
-  static std::vector<loop::Stmt> hoist(const std::vector<loop::Stmt>& body,
-                                       std::set<std::string> inside, std::vector<loop::Stmt>& rest);
   bool differs_by_row(const Sym& index) const;
   std::string rows_name(const Sym& index);
   std::string rows_arguments(const std::string& buffer, const Sym& index);
@@ -149,32 +141,8 @@ class Emitter {
   KernelSource source_;
   std::map<std::string, DType> buffer_dtypes_;
 
-  // of the phase being written
   Names names_;
   Writer out_;
-  size_t depth_ = 0;
-  std::map<std::string, std::string> buffers_;    // IR name → text
-  std::map<std::string, std::string> variables_;  // loop variables and sizes → text
-  std::map<std::string, std::string> quotients_;  // of the phase's variable: IR text → name
-  std::map<std::string, EmittedValue> values_;
-  std::map<std::string, EmittedValue> accumulators_;
-  std::set<std::string> written_;                      // buffers stored to
-  std::set<std::string> in_subscripts_;                // names of values that stand in subscripts
-  std::map<std::string, std::set<std::string>> uses_;  // value → "store" / "other"
-  Ranges ranges_;
-  std::optional<Chunk> chunk_;
-  std::map<std::string, int64_t> fetched_;  // serial loop variable → iterations to prefetch ahead
-  std::string phase_var_;
-  // Variables for expressions of the loops around: depth of the scope, text, name.
-  struct Shared {
-    size_t depth;
-    std::string text, name;
-  };
-  std::vector<Shared> shared_;
-  std::map<std::string, std::string> rows_;  // "buffer + what is the same for a loop" → pointer
-  bool streams_ = false;
-  std::map<std::string, int> row_reads_;      // loads from a row of registers so far
-  std::map<std::string, std::string> parts_;  // accumulator → where a warp leaves its part
 };
 
 }  // namespace ingot

@@ -2,6 +2,7 @@
 // spread loops with a warp an iteration.
 #include <algorithm>
 
+#include "base/cuda_threads.h"
 #include "emit/cpp_emitter.h"
 
 namespace ingot {
@@ -10,7 +11,6 @@ using namespace loop;
 
 namespace {
 
-constexpr int64_t register_file = 64 << 10, most_blocks = 32;  // of a multiprocessor
 constexpr int64_t unrolled_chunks = 8;  // of loops that keep nothing in registers
 
 // The longest that a loop can be, over all iterations of the loops around it.
@@ -104,7 +104,8 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
                        }));
   });
   const int64_t registers = bytes / 4 + 32 + 32 * std::max<int64_t>(streams - 1, 0);
-  const int64_t blocks = std::min<int64_t>(register_file / registers / target_.block, most_blocks);
+  const int64_t blocks =
+      std::min<int64_t>(cuda::register_file / registers / target_.block, cuda::most_blocks);
   return fmt::format("__launch_bounds__({}, {})", target_.block, std::max<int64_t>(blocks, 1));
 }
 
@@ -145,29 +146,24 @@ void Emitter::open_thread_chunks(const Loop& loop, Chunk& chunk, const std::stri
   open(fmt::format("if ({} < {}) {{", chunk.var, extent));
 }
 
-std::vector<std::string> Emitter::declare_parts(const std::vector<std::string>& totals) {
-  std::vector<std::string> parts;
-  for (const std::string& total : totals) {
-    const EmittedValue& acc = accumulators_.at(total);
-    DType stored = acc.lanes == Lanes::m32 ? DType::i32 : acc.dtype;
-    parts.push_back(names_.unique(total + "_parts"));
-    line(fmt::format("__shared__ {} {}[{}];", storage_type(stored), parts.back(), target_.warps));
-    parts_[total] = parts.back() + "[warp]";
-  }
-  return parts;
+void Emitter::declare_part(const std::string& total) {
+  const EmittedValue& acc = accumulators_.at(total);
+  DType stored = acc.lanes == Lanes::m32 ? DType::i32 : acc.dtype;
+  parts_[total] = names_.unique(total + "_parts");
+  line(fmt::format("__shared__ {} {}[{}];", storage_type(stored), parts_[total], target_.warps));
 }
 
 // In the order of the iterations, by every thread for itself.
-void Emitter::combine_parts(const std::vector<std::string>& totals,
-                            const std::vector<std::string>& parts, const std::string& count) {
+void Emitter::combine_parts(const std::vector<std::string>& totals, const std::string& count) {
   if (totals.empty()) return;
   line("__syncthreads();");
   const std::string w = names_.unique("w");
   open(fmt::format("for (int {0} = 0; {0} < {1}; {0}++) {{", w, count));
-  for (size_t i = 0; i < totals.size(); i++) {
-    const EmittedValue& acc = accumulators_.at(totals[i]);
-    std::string part = splat_text(fmt::format("{}[{}]", parts[i], w), acc.lanes);
+  for (const std::string& total : totals) {
+    const EmittedValue& acc = accumulators_.at(total);
+    std::string part = splat_text(fmt::format("{}[{}]", parts_.at(total), w), acc.lanes);
     line(fmt::format("{} = {};", acc.name, combine_text(acc.reduction, acc.dtype, acc.name, part)));
+    parts_.erase(total);
   }
   close();
 }
@@ -184,7 +180,7 @@ void Emitter::spread_loop(const Loop& loop) {
   }
   ranges_.insert_or_assign(loop.var, loop.extent);
   const std::string extent = extent_name(loop.var, loop.extent);
-  const std::vector<std::string> parts = declare_parts(totals);
+  for (const std::string& total : totals) declare_part(total);
   const bool once = loop.extent.constant() && *loop.extent.constant() <= target_.warps;
   const bool all = once && *loop.extent.constant() == target_.warps;
   names_.open();
@@ -198,8 +194,7 @@ void Emitter::spread_loop(const Loop& loop) {
   variables_[loop.var] = var;
   statements(loop.body);
   close();
-  for (const std::string& total : totals) parts_.erase(total);
-  combine_parts(totals, parts,
+  combine_parts(totals,
                 once ? extent : fmt::format("min({} - {}, {}L)", extent, round, target_.warps));
   if (!once) {
     if (!totals.empty()) line("__syncthreads();");

@@ -45,21 +45,24 @@ INLINE M32 lanes_between(long first, long end) {  // first <= lane < end
 // One value in all lanes, from memory's form.
 struct Routine {
   std::string_view name, text;
+  std::optional<std::string_view> cuda = {};  // another text there; "": the vocabulary has it
 };
-constexpr Routine routines[] = {
+constexpr Routine all_routines[] = {
     {"broadcast_bool", "INLINE M32 broadcast_bool(bool b) { return splat_i32(b ? -1 : 0); }\n"},
     {"broadcast_u8", "INLINE I32 broadcast_u8(unsigned char b) { return splat_i32(b); }\n"},
     {"broadcast_bf16",
      "INLINE F32 broadcast_bf16(unsigned short h) { return from_bits(splat_i32(h << 16)); }\n"},
     {"broadcast_f16",
      "INLINE F32 broadcast_f16(unsigned short h) {"
-     " return splat_f32(widen_f16(i32v{} + h)[0]); }\n"},
+     " return splat_f32(widen_f16(i32v{} + h)[0]); }\n",
+     "INLINE F32 broadcast_f16(unsigned short h) { return splat_f32(widen_f16(h)); }\n"},
     {"first_lane", R"(INLINE long first_lane(I64 v) {
   long first;
   store_i64(&first, v, 1);
   return first;
 }
-)"},
+)",
+     ""},
     // Rounds to odd where it is not exact, so that rounding again to bf16 or f16 is as if once.
     {"to_f32_odd", R"(INLINE F32 to_f32_odd(F64 a) {
   F32 r = to_f32(a);
@@ -74,10 +77,12 @@ constexpr Routine routines[] = {
     {"broadcast_u32", "INLINE I64 broadcast_u32(unsigned b) { return splat_i64(b); }\n"},
     {"broadcast_f8e4m3",
      "INLINE F32 broadcast_f8e4m3(unsigned char h) {"
-     " return splat_f32(widen_f8e4m3(i32v{} + h)[0]); }\n"},
+     " return splat_f32(widen_f8e4m3(i32v{} + h)[0]); }\n",
+     "INLINE F32 broadcast_f8e4m3(unsigned char h) { return splat_f32(widen_f8e4m3(h)); }\n"},
     {"broadcast_f8e5m2",
      "INLINE F32 broadcast_f8e5m2(unsigned char h) {"
-     " return splat_f32(widen_f8e5m2(i32v{} + h)[0]); }\n"},
+     " return splat_f32(widen_f8e5m2(i32v{} + h)[0]); }\n",
+     "INLINE F32 broadcast_f8e5m2(unsigned char h) { return splat_f32(widen_f8e5m2(h)); }\n"},
 };
 
 // Reads and writes lane by lane: at(l) is the element of lane l, or where it lies.
@@ -123,24 +128,6 @@ INLINE M32 lanes_between(long first, long end) {  // first <= lane < end
 INLINE bool lanes_any(M32 m) { return __any_sync(~0u, any(m)); }
 )";
 
-constexpr Routine cuda_routines[] = {
-    routines[0],
-    routines[1],
-    routines[2],
-    {"broadcast_f16",
-     "INLINE F32 broadcast_f16(unsigned short h) { return splat_f32(widen_f16(h)); }\n"},
-    routines[4],
-    routines[5],
-    routines[6],
-    routines[7],
-    routines[8],
-    routines[9],
-    {"broadcast_f8e4m3",
-     "INLINE F32 broadcast_f8e4m3(unsigned char h) { return splat_f32(widen_f8e4m3(h)); }\n"},
-    {"broadcast_f8e5m2",
-     "INLINE F32 broadcast_f8e5m2(unsigned char h) { return splat_f32(widen_f8e5m2(h)); }\n"},
-};
-
 std::string cuda_gather_text(DType dtype) {
   return fmt::format(R"(template <class At>
 INLINE {0} gather_{1}(At at, Live live = all_lanes) {{
@@ -184,11 +171,11 @@ struct Parts {
     }
   }
   template <class Gather, class Scatter>
-  void add_routines(std::string common, std::span<const Routine> named, const Gather& gather,
-                    const Scatter& scatter) {
+  void add_routines(std::string common, bool cuda, const Gather& gather, const Scatter& scatter) {
     routines = std::move(common);
-    for (const Routine& routine : named) {
-      if (words.contains(std::string(routine.name))) routines += routine.text;
+    for (const Routine& routine : all_routines) {
+      if (!words.contains(std::string(routine.name))) continue;
+      routines += cuda ? routine.cuda.value_or(routine.text) : routine.text;
     }
     for (DType dtype : all_dtypes) {
       if (words.contains(fmt::format("gather_{}", dtype_name(dtype)))) routines += gather(dtype);
@@ -203,11 +190,10 @@ struct Parts {
 std::string vocabulary_text() {
   std::string text = device::vector_prelude(device::all_sections());
   text += fmt::format("{}{}", call_text, small_text);
-  for (const Routine& routine : routines) text += routine.text;
+  for (const Routine& routine : all_routines) text += routine.text;
   for (DType dtype : all_dtypes) text += gather_text(dtype) + scatter_text(dtype);
   text += device::cuda_prelude(device::all_sections(), 2);
   text += cuda_small_text;
-  for (const Routine& routine : cuda_routines) text += routine.text;
   return text;
 }
 
@@ -216,7 +202,7 @@ std::string translation_unit(std::span<const KernelSource* const> kernels) {
   for (int lane = 0; lane < vector_lanes; lane++) numbers.push_back(std::to_string(lane));
   Parts parts(kernels);
   parts.add_routines(
-      fmt::format("TABLE int lane_table[] = {{{}}};{}", join(numbers, ", "), small_text), routines,
+      fmt::format("TABLE int lane_table[] = {{{}}};{}", join(numbers, ", "), small_text), false,
       gather_text, scatter_text);
   return fmt::format("{}\n{}\n{}\n{}{}", call_text,
                      device::vector_prelude(parts.sections, vector_lanes),
@@ -226,8 +212,7 @@ std::string translation_unit(std::span<const KernelSource* const> kernels) {
 std::string cuda_unit(std::span<const KernelSource* const> kernels) {
   INGOT_CHECK(!kernels.empty(), "a CUDA unit without kernels");
   Parts parts(kernels);
-  parts.add_routines(std::string(cuda_small_text), cuda_routines, cuda_gather_text,
-                     cuda_scatter_text);
+  parts.add_routines(std::string(cuda_small_text), true, cuda_gather_text, cuda_scatter_text);
   return fmt::format("namespace ingot {{\n{}\n{}\n{}{}}}  // namespace ingot\n",
                      device::cuda_prelude(parts.sections, kernels[0]->lanes),
                      device::library_text(parts.functions), parts.routines, parts.kernels);

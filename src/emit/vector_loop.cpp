@@ -81,21 +81,9 @@ void each_access(const std::vector<Stmt>& body, const F& visit) {
 
 constexpr size_t long_place = 32;  // characters
 
-}  // namespace
-
-bool multiple_of(const Sym& sym, int64_t n) {
-  auto smaller = [&](const auto& atom) {
-    return atom->kind == Sym::Atom::Kind::min && multiple_of(atom->left, n) &&
-           multiple_of(atom->right, n);
-  };
-  return sym.constant_part() % n == 0 && std::ranges::all_of(sym.terms(), [&](const Sym::Term& t) {
-           return t.factor % n == 0 || std::ranges::any_of(t.atoms, smaller);
-         });
-}
-
 // The statements that do not depend on what is `inside`.
-std::vector<Stmt> Emitter::hoist(const std::vector<Stmt>& body, std::set<std::string> inside,
-                                 std::vector<Stmt>& rest) {
+std::vector<Stmt> hoist(const std::vector<Stmt>& body, std::set<std::string> inside,
+                        std::vector<Stmt>& rest) {
   Effects effects(body);
   std::vector<Stmt> hoisted;
   for (const Stmt& stmt : body) {
@@ -108,6 +96,18 @@ std::vector<Stmt> Emitter::hoist(const std::vector<Stmt>& body, std::set<std::st
     if (!fixed) inside.insert(defined_name(stmt));
   }
   return hoisted;
+}
+
+}  // namespace
+
+bool multiple_of(const Sym& sym, int64_t n) {
+  auto smaller = [&](const auto& atom) {
+    return atom->kind == Sym::Atom::Kind::min && multiple_of(atom->left, n) &&
+           multiple_of(atom->right, n);
+  };
+  return sym.constant_part() % n == 0 && std::ranges::all_of(sym.terms(), [&](const Sym::Term& t) {
+           return t.factor % n == 0 || std::ranges::any_of(t.atoms, smaller);
+         });
 }
 
 void Emitter::vector_loop(const Loop& loop) {

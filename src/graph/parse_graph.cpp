@@ -254,11 +254,12 @@ void GraphParser::parse_operand_or_attribute(Call& call) {
   if (name == "approximate" && (call.op == "gelu" || call.op == "gelu_tanh")) {
     const Location value_at = cursor_.location();
     const std::string form = cursor_.string_literal("a text in quotes");
-    if (form != "none" && form != "tanh") {
+    const std::optional<Op> op = gelu_form(form);
+    if (!op) {
       cursor_.fail(value_at,
                    fmt::format("gelu: approximate is \"none\" or \"tanh\", not \"{}\"", form));
     }
-    call.op = form == "tanh" ? "gelu_tanh" : "gelu";
+    call.op = op_name(*op);
     return;
   }
   const std::vector<AttrInfo>& known = attributes(call.op);

@@ -86,14 +86,22 @@ class Parser {
     return guards;
   }
 
-  void param() {
-    Param param;
-    param.name = in_.identifier("a parameter");
+  // x: f32[B*4096]
+  template <class Buffer>
+  Buffer buffer(std::string_view what) {
+    Buffer result;
+    result.name = in_.identifier(what);
     in_.expect(":");
-    param.dtype = dtype();
+    result.dtype = dtype();
     in_.expect("[");
-    param.elements = Sym::parse(in_);
+    result.elements = Sym::parse(in_);
     in_.expect("]");
+    buffers_[result.name] = result.dtype;
+    return result;
+  }
+
+  void param() {
+    Param param = buffer<Param>("a parameter");
     Location at = in_.location();
     std::string role = in_.identifier("in, out or workspace");
     if (role != "in" && role != "out" && role != "workspace") {
@@ -101,7 +109,6 @@ class Parser {
     }
     param.role = role == "in" ? Role::input : role == "out" ? Role::output : Role::workspace;
     if (in_.accept("node")) param.value = static_cast<int32_t>(integer("a node's number"));
-    buffers_[param.name] = param.dtype;
     kernel_.params.push_back(std::move(param));
   }
 
@@ -114,15 +121,7 @@ class Parser {
         kernel_.reports.push_back(in_.string_literal("a report"));
       } else {
         in_.expect("scratch");
-        Scratch scratch;
-        scratch.name = in_.identifier("a scratch buffer");
-        in_.expect(":");
-        scratch.dtype = dtype();
-        in_.expect("[");
-        scratch.elements = Sym::parse(in_);
-        in_.expect("]");
-        buffers_[scratch.name] = scratch.dtype;
-        kernel_.scratch.push_back(std::move(scratch));
+        kernel_.scratch.push_back(buffer<Scratch>("a scratch buffer"));
       }
     }
     kernel_.comment = join(comment, "\n");
@@ -211,11 +210,16 @@ class Parser {
 
   Form form(const OpInfo& info) {
     Location at = in_.location();
-    std::string name = in_.identifier("a form: fast, bf16, f16, wide or inner");
-    for (Form form : {Form::fast, Form::bf16, Form::f16, Form::wide, Form::inner}) {
-      if (has_form(info, form) && form_name(form) == name) return form;
+    std::string name = in_.identifier("a form");
+    std::vector<std::string_view> known;
+    for (int i = 0; i < form_count; ++i) {
+      const auto form = static_cast<Form>(i);
+      if (!has_form(info, form)) continue;
+      if (form_name(form) == name) return form;
+      known.push_back(form_name(form));
     }
-    in_.fail(at, fmt::format("{} has no form '{}'", info.name, name));
+    std::string others = known.empty() ? "" : fmt::format("; it has {}", fmt::join(known, ", "));
+    in_.fail(at, fmt::format("{} has no form '{}'{}", info.name, name, others));
   }
 
   Stmt let(const std::string& name, DType type) {

@@ -103,10 +103,9 @@ void clip(NodeContext& n) {
 
 void gelu(NodeContext& n) {
   std::string approximate = n.text_attr("approximate", "none");
-  if (approximate != "none" && approximate != "tanh") {
-    n.unsupported(fmt::format("approximate={}", approximate));
-  }
-  n.result(approximate == "tanh" ? Op::gelu_tanh : Op::gelu, {n.input(0)});
+  const std::optional<Op> op = gelu_form(approximate);
+  if (!op) n.unsupported(fmt::format("approximate={}", approximate));
+  n.result(*op, {n.input(0)});
 }
 
 // A whole power by multiplications, exact in integers (which wrap).

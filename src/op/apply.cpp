@@ -78,17 +78,7 @@ Number<T> fma(Number<T> a, std::type_identity_t<Number<T>> b, std::type_identity
 #define FUNCTION2(f) \
   template <class T> \
   Number<T> f(Number<T> a, std::type_identity_t<Number<T>> b) { return scalar::f(a.value, b.value); }
-FUNCTION1(abs) FUNCTION1(floor) FUNCTION1(ceil) FUNCTION1(round_even) FUNCTION1(trunc)
-FUNCTION1(exp) FUNCTION1(exp2) FUNCTION1(expm1) FUNCTION1(log) FUNCTION1(log2) FUNCTION1(log1p)
-FUNCTION1(sqrt) FUNCTION1(rsqrt) FUNCTION1(sin) FUNCTION1(cos) FUNCTION1(tan) FUNCTION1(asin)
-FUNCTION1(acos) FUNCTION1(atan) FUNCTION1(sinh) FUNCTION1(cosh) FUNCTION1(tanh) FUNCTION1(asinh)
-FUNCTION1(acosh) FUNCTION1(atanh) FUNCTION1(erf) FUNCTION1(sigmoid) FUNCTION1(gelu)
-FUNCTION1(gelu_tanh) FUNCTION1(silu) FUNCTION1(mish) FUNCTION1(softplus)
-FUNCTION1(exp_short) FUNCTION1(sigmoid_short) FUNCTION1(silu_short) FUNCTION1(gelu_tanh_short)
-FUNCTION1(gelu_short) FUNCTION1(gelu_bf16)
-FUNCTION2(minimum) FUNCTION2(maximum) FUNCTION2(at_least) FUNCTION2(at_most) FUNCTION2(pow)
-FUNCTION2(mod) FUNCTION2(atan2) FUNCTION2(div_trunc) FUNCTION2(mod_floor) FUNCTION2(shift_left)
-FUNCTION2(shift_right) FUNCTION2(philox);
+#include "device_functions.inc"  // generated: all of them
 #undef FUNCTION1
 #undef FUNCTION2
 // clang-format on

@@ -97,6 +97,12 @@ bool has_form(const OpInfo& info, Form form) {
   return !info.shorter[which].empty() || !info.cuda[which].empty();
 }
 
+std::optional<Op> gelu_form(std::string_view approximate) {
+  if (approximate == "none") return Op::gelu;
+  if (approximate == "tanh") return Op::gelu_tanh;
+  return std::nullopt;
+}
+
 const OpInfo* find_op(std::string_view name) {
   const auto found = std::find_if(table().begin(), table().end(),
                                   [&](const OpInfo& info) { return info.name == name; });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -88,7 +89,8 @@ struct OpInfo {
 };
 
 const OpInfo& op_info(Op op);
-bool has_form(const OpInfo& info, Form form);  // somewhere
+bool has_form(const OpInfo& info, Form form);               // on some device
+std::optional<Op> gelu_form(std::string_view approximate);  // "none" or "tanh"
 std::span<const OpInfo> all_ops();
 std::string_view op_name(Op op);
 const OpInfo* find_op(std::string_view name);        // text form name; nullptr if unknown
@@ -120,7 +122,7 @@ struct SizeEquality {
 
 // Result type of an op. Errors begin with the op and its shapes:
 // "matmul: f32[4, 3] × f32[2, 5]: inner sizes 3 and 2 differ". Named sizes that have to agree are
-// appended to `equalities` (may be null: then a mismatch of names is an error).
+// appended to `equalities`; where it is null, a mismatch of names is an error.
 TensorType infer_type(Op op, std::span<const TensorType> operands, const Attrs& attrs,
                       std::vector<SizeEquality>* equalities);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "plan/decision.h"
 #include "plan/device_model.h"
 
 namespace ingot {
@@ -25,48 +26,6 @@ enum class GroupKind : uint8_t {
   contraction,
   scan,
   scatter,
-};
-
-// Reasons for "yes" and "no", stable words that scripts may compare.
-enum class Reason : uint8_t {
-  // yes
-  local_dependency,    // elementwise, broadcast or movement into its consumer
-  into_reduction,      // producer computed while the reduction loads
-  row_in_fast_memory,  // reduction → broadcast → elementwise, row kept or re-read from cache
-  shared_input,        // siblings that read the same tensor
-  epilogue_on_tile,    // elementwise on a product's block while it is in cache
-  materialized,        // one more output of the same kernel serves the other consumers
-  recomputed,          // cheaper to compute again than to store and load
-  view,                // movement that is only an index map: nothing to fuse
-  composite,           // parts of one op
-  one_hot_product,     // a product that picks rows runs as a gather
-  // no
-  different_iteration_space,
-  would_cycle,
-  needs_whole_tensor,
-  row_too_large,
-  group_too_large,  // compile time grows faster than the kernel
-  graph_output_only,
-  library_operand,  // a product reads its operand from memory
-  fusion_off,
-  no_gain,
-  numerics,
-  unsupported_pattern,
-  user_plan,
-};
-std::string_view reason_text(Reason reason);
-
-// Yes or no, with the reason and the numbers. Converts to bool. Recorded where it is taken.
-struct Decision {
-  bool fused = false;
-  Reason reason = Reason::no_gain;
-  std::string detail;                      // a sentence with the shapes and numbers
-  NodeId producer = -1, consumer = -1;     // for a sibling edge: the two siblings
-  std::string kind = "producer_consumer";  // sibling | epilogue | prologue | …
-  Sym bytes_saved;                         // an upper bound; 0 when not fused
-  // For a value with several consumers: bytes of both choices.
-  std::optional<Sym> bytes_if_materialized, bytes_if_recomputed;
-  explicit operator bool() const { return fused; }
 };
 
 struct DomainVar {

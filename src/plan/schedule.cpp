@@ -1,6 +1,7 @@
 // Which schedules a group gets, and the sizes that choose between them at run time.
 #include <algorithm>
 
+#include "base/cuda_threads.h"
 #include "graph/index_map.h"
 #include "graph/reduction_order.h"
 #include "plan/partition.h"
@@ -84,15 +85,40 @@ Sym flat_place(const Graph& graph, NodeId id, std::vector<Sym> index) {
   return flat_index(shape, index);
 }
 
+// Whether a value is read at some elements of a row only, as by pad, concat and gather: its row in
+// the order of the group's may begin before the buffer, so it cannot be loaded as a whole.
+bool reads_parts(const Graph& graph, const Group& group) {
+  return std::ranges::any_of(group.nodes, [&](NodeId id) {
+    const Node& node = graph[id];
+    if (op_info(node.op).category != Category::movement) return false;
+    std::vector<Sym> index;
+    Ranges ranges;
+    for (const Sym& size : node.type.shape) {
+      const std::string name = fmt::format("@{}", index.size());
+      index.push_back(Sym::var(name));
+      ranges[name] = size;
+    }
+    for (size_t k = 0; k < node.operands.size(); ++k) {
+      const Access access = operand_access(graph, id, static_cast<int>(k), index, ranges);
+      if (!access.guards.empty() || access.run_time_dim >= 0) return true;
+    }
+    return false;
+  });
+}
+
+// Whether an element follows from its place, as of iota and random.
+bool counts_places(const Graph& graph, const Group& group) {
+  return std::ranges::any_of(group.nodes, [&](NodeId id) {
+    return op_info(graph[id].op).category == Category::creation && graph[id].op != Op::constant;
+  });
+}
+
 // What rows side by side need: every subscript counts with the last variable or does not depend on
 // it. The bytes of operands that are the same in every row; 0: nothing is gained, or not possible.
 Sym row_vector_bytes(const Graph& graph, const Group& group, const Analysis& analysis) {
   const std::vector<DomainVar>& vars = analysis.domain.vars;
   if (vars.size() < 2 || analysis.levels > 0) return 0;
-  for (NodeId id : group.nodes) {
-    Op op = graph[id].op;
-    if (op == Op::concat || op == Op::pad || op == Op::gather || op == Op::iota) return 0;
-  }
+  if (reads_parts(graph, group) || counts_places(graph, group)) return 0;
   const std::string& column = vars.back().name;
   auto other_rows = [&](const Sym& place) {
     return std::count_if(vars.begin(), vars.end() - 1,
@@ -125,13 +151,7 @@ Sym row_vector_bytes(const Graph& graph, const Group& group, const Analysis& ana
 std::optional<std::string> tile_variable(const Graph& graph, const Group& group,
                                          const Analysis& analysis) {
   const std::vector<DomainVar>& vars = analysis.domain.vars;
-  if (vars.size() < 2 || analysis.levels > 0) return std::nullopt;
-  for (NodeId id : group.nodes) {
-    Op op = graph[id].op;
-    if (op == Op::concat || op == Op::pad || op == Op::gather || op == Op::gather_elements) {
-      return std::nullopt;
-    }
-  }
+  if (vars.size() < 2 || analysis.levels > 0 || reads_parts(graph, group)) return std::nullopt;
   auto stride = [&](NodeId id, const std::vector<Sym>& index, const DomainVar& var) {
     std::optional<Sym> found = flat_place(graph, id, index).stride(var.name);
     return found ? *found : Sym(-1);  // not of the kind that is sought
@@ -177,41 +197,18 @@ Schedule row_blocks(const Analysis& analysis, const Schedule& plain, const Sym& 
 
 // ---- GPU: a block of threads takes 16 bytes a thread of the narrowest operand at a time, and
 // elementwise work no more than that; rows stay in registers between the passes of a reduction.
-constexpr int64_t cuda_block = 256, widest_access = 16;
-constexpr int64_t warp_columns = 128;  // of a column reduction
-constexpr int64_t warp = 32, most_warps = 32, registers = 64 << 10;
 constexpr int64_t row_registers = 64, other_registers = 32;  // of a thread
 
 int64_t narrowest_bytes(const Graph& graph, const Group& group) {
-  int64_t bytes = widest_access;
+  int64_t bytes = 8;
   for (NodeId id : group.inputs) bytes = std::min(bytes, byte_size(graph[id].type.dtype));
   for (NodeId id : group.outputs) bytes = std::min(bytes, byte_size(graph[id].type.dtype));
   return bytes;
 }
 
-// Whether a value is read at some elements of a row only, as by pad, concat and gather: its row in
-// the order of the group's may begin before the buffer, so it cannot be loaded as a whole.
-bool reads_parts(const Graph& graph, const Group& group) {
-  return std::ranges::any_of(group.nodes, [&](NodeId id) {
-    const Node& node = graph[id];
-    if (op_info(node.op).category != Category::movement) return false;
-    std::vector<Sym> index;
-    Ranges ranges;
-    for (const Sym& size : node.type.shape) {
-      const std::string name = fmt::format("@{}", index.size());
-      index.push_back(Sym::var(name));
-      ranges[name] = size;
-    }
-    for (size_t k = 0; k < node.operands.size(); ++k) {
-      const Access access = operand_access(graph, id, static_cast<int>(k), index, ranges);
-      if (!access.guards.empty() || access.run_time_dim >= 0) return true;
-    }
-    return false;
-  });
-}
-
 // The values that all passes of a row come back to, if a thread has the registers for its part.
-std::vector<NodeId> kept_rows(const Graph& graph, const Group& group, const GroupCost& cost) {
+std::vector<NodeId> kept_rows(const Graph& graph, const Group& group, const GroupCost& cost,
+                              const DeviceModel& device) {
   const DomainVar& last = group.domain.vars.back();
   if (!last.extent.constant() || reads_parts(graph, group)) return {};
   int64_t bytes = 0;  // of an element, in the pass after which most is kept
@@ -225,30 +222,29 @@ std::vector<NodeId> kept_rows(const Graph& graph, const Group& group, const Grou
   }
   const int64_t warps = (*last.extent.constant() + trailing_chunk - 1) / trailing_chunk;
   const int64_t length = std::min(*last.extent.constant(), trailing_chunk);
-  const int64_t used = (length + warp - 1) / warp * bytes / 4;
-  bool fits = used <= row_registers && warps <= most_warps &&
-              (used + other_registers) * warp * warps <= registers;
+  const int64_t used = (length + cuda::warp - 1) / cuda::warp * bytes / 4;
+  bool fits = used <= row_registers && warps <= cuda::most_warps &&
+              (used + other_registers) * cuda::warp * warps <= device.registers_per_sm;
   std::vector<NodeId> kept;
   for (const GroupCost::Row& row : cost.rows) kept.push_back(row.id);
   return fits ? kept : std::vector<NodeId>{};
 }
 
 Schedule gpu_schedule(const Graph& graph, const Group& group, const Analysis& analysis,
-                      const GroupCost& cost) {
+                      const GroupCost& cost, const DeviceModel& device) {
   Schedule schedule;
   const std::vector<DomainVar>& vars = group.domain.vars;
   const auto reduced = std::ranges::count_if(vars, [](const DomainVar& v) { return v.reduced; });
   if (reduced == 0) {
     schedule.name = vars.size() > 1 ? "rows" : "flat";
-    schedule.block_columns =
-        cuda_block * std::clamp<int64_t>(widest_access / narrowest_bytes(graph, group), 2, 8);
+    schedule.block_columns = cuda::block * cuda::thread_elements(narrowest_bytes(graph, group));
     if (!row_vector_bytes(graph, group, analysis).is(0)) schedule.thread_rows = 2;
     return schedule;
   }
   schedule.name = group.domain.trailing_reduced || vars.size() == 1 ? "rows" : "columns";
   if (schedule.name == "rows" && reduced == 1) {
     schedule.spread_rows = true;
-    schedule.staged = kept_rows(graph, group, cost);
+    schedule.staged = kept_rows(graph, group, cost, device);
     schedule.name = schedule.staged.empty() ? "warps" : "rows in registers";
   }
   return schedule;
@@ -275,7 +271,7 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
                              [](const DomainVar& var) { return var.reduced; });
   bool columns = reduces && !group.domain.trailing_reduced;
   plain.name = columns ? "columns" : group.domain.vars.size() > 1 || reduces ? "rows" : "flat";
-  if (device.gpu) plain = gpu_schedule(graph, group, analysis, cost);
+  if (device.gpu) plain = gpu_schedule(graph, group, analysis, cost, device);
   bool full = false;
   for (NodeId id : group.outputs) {
     full = full || !reduces || !analysis.evaluations.at(id)[0].per_row;
@@ -300,7 +296,7 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
   };
   if (columns) {
     if (std::optional<Schedule> bands = column_bands(group, analysis)) {
-      if (device.gpu) bands->block_columns = warp_columns;
+      if (device.gpu) bands->block_columns = cuda::warp * cuda::column_lanes;
       if (!device.gpu) offer(streaming(*bands));
       offer(std::move(*bands));
     }

@@ -1,0 +1,26 @@
+// How the threads of a GPU share a kernel, from sm_80 on: what the plan's schedules and the CUDA
+// emitter have to agree on.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace ingot::cuda {
+
+inline constexpr int warp = 32;         // threads
+inline constexpr int most_warps = 32;   // of a block
+inline constexpr int block = 256;       // threads, of elementwise work
+inline constexpr int row_block = 128;   // threads, where a warp has a row
+inline constexpr int column_lanes = 4;  // columns of a thread, in a column reduction
+inline constexpr int row_lanes = 2;     // of the 64 lanes of a reduction, those of a thread
+inline constexpr int most_blocks = 32;  // of a multiprocessor
+inline constexpr int64_t register_file = 64 << 10;  // of a multiprocessor
+
+// Elements that a thread takes at a time: 16 bytes of the narrowest operand, and at least two.
+constexpr int thread_elements(int64_t narrowest_bytes) {
+  constexpr int64_t widest_access = 16;
+  return static_cast<int>(
+      std::clamp<int64_t>(widest_access / std::max<int64_t>(narrowest_bytes, 1), 2, 8));
+}
+
+}  // namespace ingot::cuda

@@ -1,0 +1,41 @@
+// What the emitter knows while it writes a phase; each phase starts with a fresh one.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/sym.h"
+#include "emit/chunk.h"
+
+namespace ingot {
+
+struct PhaseState {
+  size_t depth_ = 0;
+  std::map<std::string, std::string> buffers_;    // IR name → text
+  std::map<std::string, std::string> variables_;  // loop variables and sizes → text
+  std::map<std::string, std::string> quotients_;  // of the phase's variable: IR text → name
+  std::map<std::string, EmittedValue> values_;
+  std::map<std::string, EmittedValue> accumulators_;
+  std::set<std::string> written_;                      // buffers stored to
+  std::set<std::string> in_subscripts_;                // names of values that stand in subscripts
+  std::map<std::string, std::set<std::string>> uses_;  // value → "store", "row", "other"
+  Ranges ranges_;
+  std::optional<Chunk> chunk_;
+  std::map<std::string, int64_t> fetched_;  // serial loop variable → iterations to prefetch ahead
+  std::string phase_var_;
+  // Variables for expressions of the loops around: depth of the scope, text, name.
+  struct Shared {
+    size_t depth;
+    std::string text, name;
+  };
+  std::vector<Shared> shared_;
+  std::map<std::string, std::string> rows_;  // "buffer + what is the same for a loop" → pointer
+  bool streams_ = false;
+  std::map<std::string, int> row_reads_;      // loads from a row of registers so far
+  std::map<std::string, std::string> parts_;  // accumulator → where a warp leaves its part
+};
+
+}  // namespace ingot

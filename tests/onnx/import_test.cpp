@@ -10,14 +10,8 @@
 #include "onnx/model_builder.h"
 #include "support/values.h"
 
-namespace ingot {
+namespace ingot::testing {
 namespace {
-
-using testing::Attr;
-using testing::Dim;
-using testing::Model;
-using testing::tensor;
-using testing::values_of;
 
 Error error_of(const std::string& bytes, const std::string& path = "test.onnx") {
   try {
@@ -232,7 +226,7 @@ TEST(OnnxImport, OneHotProductBecomesAGather) {
   EXPECT_EQ(done[done.outputs[0]].op, Op::gather);
   Tensor ids = tensor(DType::i32, {2, 3}, {0, 3, 7, 1, 2, -1});
   Tensor wanted = evaluate(g, {ids}, Precision::per_op)[0];
-  EXPECT_TRUE(testing::same_bits(evaluate(done, {ids}, Precision::per_op)[0], wanted));
+  EXPECT_TRUE(same_bits(evaluate(done, {ids}, Precision::per_op)[0], wanted));
 }
 
 // --- constants
@@ -280,7 +274,7 @@ TEST(OnnxImport, ExternalDataBesideTheModel) {
     Model m(13);
     m.input("x", DType::f32, {2});
     onnx::TensorProto* proto = m.graph().add_initializer();
-    *proto = testing::tensor_proto(w, "w");
+    *proto = tensor_proto(w, "w");
     proto->clear_raw_data();
     proto->set_data_location(onnx::TensorProto::EXTERNAL);
     const std::pair<const char*, std::string> entries[] = {
@@ -478,4 +472,4 @@ TEST(OnnxImport, DeclarationsOfOutputsAreCompared) {
 }
 
 }  // namespace
-}  // namespace ingot
+}  // namespace ingot::testing

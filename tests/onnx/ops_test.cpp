@@ -4,72 +4,14 @@
 #include <cmath>
 #include <limits>
 
-#include "onnx/model_builder.h"
-#include "support/values.h"
+#include "onnx/one_node.h"
 
-namespace ingot {
+namespace ingot::testing {
 namespace {
-
-using testing::Attr;
-using testing::Dim;
-using testing::Model;
-using testing::tensor;
-using testing::values_of;
-using Attrs = std::vector<Attr>;
-using Names = std::vector<std::string>;
-using Values = std::vector<double>;
-using Ints = std::vector<int64_t>;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-// One node on input x; further inputs are constants. The first output.
-struct OneOp {
-  int opset;
-  std::string op;
-  Attrs attrs = {};
-  std::vector<Tensor> constants = {};
-  size_t outputs = 1;
-};
-
-std::vector<Tensor> run_all(const OneOp& op, const Tensor& x) {
-  Model model(op.opset);
-  std::vector<Dim> dims;
-  for (int64_t size : x.shape()) dims.emplace_back(static_cast<int>(size));
-  model.input("x", x.dtype(), dims);
-  Names inputs{"x"}, outputs;
-  for (const Tensor& constant : op.constants) {
-    inputs.push_back(fmt::format("c{}", inputs.size()));
-    if (constant.size() == 0 && constant.shape().size() == 3) {  // left out
-      inputs.back().clear();
-    } else {
-      model.initializer(inputs.back(), constant);
-    }
-  }
-  for (size_t i = 0; i < op.outputs; ++i) {
-    outputs.push_back(fmt::format("y{}", i));
-    model.output(outputs.back());
-  }
-  model.node(op.op, inputs, outputs, op.attrs);
-  return evaluate(model.import(), {x}, Precision::per_op);
-}
-
-Tensor run(const OneOp& op, const Tensor& x) { return run_all(op, x)[0]; }
-
-Tensor left_out() { return Tensor(DType::f32, {0, 0, 0}); }
-
-Tensor ints(const Ints& values) {
-  Tensor out(DType::i64, {static_cast<int64_t>(values.size())});
-  for (int64_t i = 0; i < out.size(); ++i) out.set_i64(i, values[static_cast<size_t>(i)]);
-  return out;
-}
-
 Tensor scalar(double value) { return tensor(DType::f32, {}, {value}); }
-
-Tensor floats(const Ints& shape, const Values& values) {
-  Tensor out(DType::f32, shape);
-  for (int64_t i = 0; i < out.size(); ++i) out.set_f64(i, values[static_cast<size_t>(i)]);
-  return out;
-}
 
 // 0, 1, 2, …
 Tensor counting(const Ints& shape) {
@@ -80,20 +22,10 @@ Tensor counting(const Ints& shape) {
 
 void expect(const Tensor& got, const Ints& shape, const Values& values) {
   EXPECT_EQ(got.shape(), shape);
-  ASSERT_EQ(got.size(), static_cast<int64_t>(values.size()));
-  for (int64_t i = 0; i < got.size(); ++i) {
-    double wanted = values[static_cast<size_t>(i)], value = got.get_f64(i);
-    if (std::isnan(wanted)) {
-      EXPECT_TRUE(std::isnan(value)) << i;
-    } else if (std::isinf(wanted)) {
-      EXPECT_EQ(value, wanted) << i;
-    } else {
-      EXPECT_NEAR(value, wanted, 1e-5 * std::max(1.0, std::abs(wanted))) << i;
-    }
-  }
+  expect_near(values_of(got), values);
 }
 
-ErrorKind error_kind(const OneOp& op, const Tensor& x) {
+ErrorKind error_kind(const OneNode& op, const Tensor& x) {
   try {
     run(op, x);
   } catch (const Error& error) {
@@ -319,7 +251,7 @@ TEST(OnnxOps, SliceAsAttributesAndInputs) {
 
 TEST(OnnxOps, SplitAsAttributeInputAndNumber) {
   Tensor x = counting({5});
-  auto expect_parts = [&](const OneOp& op, const Ints& sizes) {
+  auto expect_parts = [&](const OneNode& op, const Ints& sizes) {
     auto parts = run_all(op, x);
     double next = 0;
     ASSERT_EQ(parts.size(), sizes.size());
@@ -423,7 +355,7 @@ TEST(OnnxOps, MatMulOfVectors) {
 
 TEST(OnnxOps, GemmScalesTransposesAndAdds) {
   Tensor a = counting({2, 3}), b = floats({2, 1}, {1, 10}), c = floats({1}, {1});
-  Attrs attrs{Attr("transA", 1), Attr("alpha", 2.0), Attr("beta", 3.0)};
+  std::vector<Attr> attrs{Attr("transA", 1), Attr("alpha", 2.0), Attr("beta", 3.0)};
   expect(run({11, "Gemm", attrs, {b, c}}, a), {3, 1}, {63, 85, 107});
   expect(run({11, "Gemm", {Attr("transA", 1)}, {b}}, a), {3, 1}, {30, 41, 52});
   expect(run({11, "Gemm", {Attr("transA", 1), Attr("transB", 1)}, {floats({1, 2}, {1, 10}), c}}, a),
@@ -447,4 +379,4 @@ TEST(OnnxOps, ConvWithPadsGroupsAndAutoPad) {
 }
 
 }  // namespace
-}  // namespace ingot
+}  // namespace ingot::testing

@@ -3,57 +3,10 @@
 
 #include <cmath>
 
-#include "onnx/model_builder.h"
-#include "support/values.h"
+#include "onnx/one_node.h"
 
-namespace ingot {
+namespace ingot::testing {
 namespace {
-
-using testing::Attr;
-using testing::Dim;
-using testing::Model;
-using testing::tensor;
-using testing::values_of;
-using Values = std::vector<double>;
-using Ints = std::vector<int64_t>;
-
-// One node on input x; further inputs are constants.
-std::vector<Tensor> run(int opset, const std::string& op, const Tensor& x,
-                        const std::vector<Attr>& attrs, const std::vector<Tensor>& constants = {},
-                        size_t results = 1) {
-  Model model(opset);
-  std::vector<Dim> dims;
-  for (int64_t size : x.shape()) dims.emplace_back(static_cast<int>(size));
-  model.input("x", x.dtype(), dims);
-  std::vector<std::string> inputs{"x"}, outputs;
-  for (const Tensor& constant : constants) {
-    inputs.push_back(fmt::format("c{}", inputs.size()));
-    model.initializer(inputs.back(), constant);
-  }
-  for (size_t i = 0; i < results; ++i) {
-    outputs.push_back(fmt::format("y{}", i));
-    model.output(outputs.back());
-  }
-  model.node(op, inputs, outputs, attrs);
-  return evaluate(model.import(), {x}, Precision::per_op);
-}
-
-Values values(int opset, const std::string& op, const Tensor& x, const std::vector<Attr>& attrs,
-              const std::vector<Tensor>& constants = {}) {
-  return values_of(run(opset, op, x, attrs, constants)[0]);
-}
-
-void expect_near(const Values& got, const Values& wanted) {
-  ASSERT_EQ(got.size(), wanted.size());
-  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-5) << i;
-}
-
-Tensor ints(const Ints& shape, std::initializer_list<double> data) {
-  return tensor(DType::i64, shape, data);
-}
-Tensor floats(const Ints& shape, std::initializer_list<double> data) {
-  return tensor(DType::f32, shape, data);
-}
 
 TEST(OnnxPositions, ArgMaxAndArgMin) {
   const Tensor x = floats({2, 3}, {1, 5, 5, 7, 0, 0});
@@ -180,4 +133,4 @@ TEST(OnnxPositions, EyeLikeShrinkAndRandom) {
 }
 
 }  // namespace
-}  // namespace ingot
+}  // namespace ingot::testing

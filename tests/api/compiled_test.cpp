@@ -9,9 +9,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/errors.h"
+
 namespace ingot {
 namespace {
 
+using testing::rendered_error_of;
 using Json = nlohmann::json;
 
 constexpr const char* bias_gelu_text =
@@ -28,17 +31,6 @@ Options planned(const std::string& device, Sizes sizes) {
   options.sizes = std::move(sizes);
   options.plan_only = true;
   return options;
-}
-
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input) << error.rendered();
-    return error.rendered();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
 }
 
 bool same_bits(const Tensor& a, const Tensor& b) {
@@ -68,7 +60,7 @@ TEST(Compiled, KernelsEqualUpToNamesAreCompiledOnce) {
   }
 }
 
-class OnDevice : public testing::TestWithParam<const char*> {};
+class OnDevice : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(OnDevice, CountsTheBytesOfTheInterface) {
   const Json result = explained(bias_gelu_text, planned(GetParam(), {{"B", 16384}}));
@@ -142,7 +134,7 @@ TEST_P(OnDevice, HasEveryKeyOfTheInterface) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, OnDevice, testing::Values("cpu", "h200"));
+INSTANTIATE_TEST_SUITE_P(Devices, OnDevice, ::testing::Values("cpu", "h200"));
 
 TEST(Explain, TrafficOfAChainFallsAsTwoToTwoK) {
   for (int length = 1; length <= 6; ++length) {
@@ -240,7 +232,7 @@ TEST(Compiled, CheckRefusesAnEditedKernelThatDoesNotRun) {
   const Compiled compiled = program.compile(options);
   const std::vector<Tensor> inputs = {program.sample("x", "random", {{"B", 2}}),
                                       program.sample("b", "random")};
-  EXPECT_NE(error_of([&] { compiled.check(inputs); }).find("does not run at these sizes"),
+  EXPECT_NE(rendered_error_of([&] { compiled.check(inputs); }).find("does not run at these sizes"),
             std::string::npos);
 }
 
@@ -253,7 +245,8 @@ TEST(Compiled, CheckTriesTailsOfManyNamesOneAfterTheOther) {
 
 TEST(Compiled, BenchTextOfNoReportIsAnError) {
   for (const char* json : {"{}", "{nonsense", "[]"}) {
-    EXPECT_NE(error_of([&] { Compiled::bench_text(json); }).find("no report"), std::string::npos);
+    EXPECT_NE(rendered_error_of([&] { Compiled::bench_text(json); }).find("no report"),
+              std::string::npos);
   }
 }
 
@@ -290,7 +283,7 @@ TEST(Compiled, OptionsThatAreWrongAreNamed) {
   const auto with = [&](const std::function<void(Options&)>& change) {
     Options options;
     change(options);
-    return error_of([&] { program.compile(options); });
+    return rendered_error_of([&] { program.compile(options); });
   };
   EXPECT_NE(with([](Options& o) { o.numerics = "precise"; }).find("one of exact, wide, fast"),
             std::string::npos);
@@ -311,11 +304,12 @@ TEST(Compiled, NothingRunsOnADeviceModel) {
   const Compiled compiled = program.compile(options);
   EXPECT_FALSE(compiled.lower_text().empty());
   const std::vector<Tensor> inputs = {program.sample("x", "zeros"), program.sample("b", "zeros")};
-  EXPECT_NE(error_of([&] { compiled.run(inputs); }).find("is not here"), std::string::npos);
+  EXPECT_NE(rendered_error_of([&] { compiled.run(inputs); }).find("is not here"),
+            std::string::npos);
 }
 
 std::string write_file(const std::string& name, const std::string& text) {
-  const std::string path = testing::TempDir() + name;
+  const std::string path = ::testing::TempDir() + name;
   std::ofstream(path) << text;
   return path;
 }
@@ -337,7 +331,7 @@ TEST(Compiled, UnknownKernelNameListsTheKernels) {
   const std::string known = program.compile().sources().at(0).name;
   Options options;
   options.kernel_files["nothing"] = "nothing.cpp";
-  const std::string text = error_of([&] { program.compile(options); });
+  const std::string text = rendered_error_of([&] { program.compile(options); });
   EXPECT_NE(text.find(known), std::string::npos) << text;
 }
 

@@ -6,8 +6,12 @@
 #include <cmath>
 #include <cstring>
 
+#include "support/errors.h"
+
 namespace ingot {
 namespace {
+
+using testing::rendered_error_of;
 
 Program bias_gelu() {
   Program program("bias_gelu");
@@ -16,17 +20,6 @@ Program bias_gelu() {
   const Value t = program.op("add", {x, b}, {}, "t");
   program.output(program.op("gelu", {t}, {}, "y"));
   return program;
-}
-
-std::string message_of(const std::function<void()>& action, ErrorKind kind = ErrorKind::input) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.rendered();
-    return error.rendered();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
 }
 
 TEST(Program, PrintsTextThatParsesBack) {
@@ -67,7 +60,7 @@ TEST(Program, CopiesAreIndependent) {
 TEST(Program, NamesAnUnknownOpAndTheNearestOne) {
   Program program("p");
   const Value x = program.input("x", DType::f32, {4});
-  const std::string text = message_of([&] { program.op("sofmax", {x}); });
+  const std::string text = rendered_error_of([&] { program.op("sofmax", {x}); });
   EXPECT_NE(text.find("no op is named 'sofmax'; did you mean 'softmax'?"), std::string::npos)
       << text;
 }
@@ -75,7 +68,7 @@ TEST(Program, NamesAnUnknownOpAndTheNearestOne) {
 TEST(Program, NamesAnUnknownAttributeAndTheKnownOnes) {
   Program program("p");
   const Value x = program.input("x", DType::f32, {4, 4});
-  const std::string text = message_of([&] { program.op("sum", {x}, {{"axes", Dims{1}}}); });
+  const std::string text = rendered_error_of([&] { program.op("sum", {x}, {{"axes", Dims{1}}}); });
   EXPECT_NE(text.find("sum: no attribute 'axes'; it has dims, keepdims"), std::string::npos)
       << text;
 }
@@ -93,18 +86,18 @@ TEST(Program, ShapesThatDoNotBroadcastAreNamed) {
   Program program("p");
   const Value a = program.input("a", DType::f32, {4});
   const Value b = program.input("b", DType::f32, {5});
-  const std::string text = message_of([&] { program.op("add", {a, b}); });
+  const std::string text = rendered_error_of([&] { program.op("add", {a, b}); });
   EXPECT_NE(text.find("add: f32[4]"), std::string::npos) << text;
 }
 
 TEST(Program, RejectsValuesOfNoProgram) {
   Program program("p");
-  message_of([&] { program.op("neg", {Value{7}}); });
-  message_of([&] { program.output(Value{}); });
+  rendered_error_of([&] { program.op("neg", {Value{7}}); });
+  rendered_error_of([&] { program.output(Value{}); });
 }
 
 TEST(Program, FileEndingDecidesHowToRead) {
-  const std::string text = message_of([] { Program::load("model.txt"); });
+  const std::string text = rendered_error_of([] { Program::load("model.txt"); });
   EXPECT_NE(text.find("ends in .ingot (text) or .onnx"), std::string::npos) << text;
 }
 
@@ -124,15 +117,15 @@ TEST(Sizes, ComeFromShapes) {
   const Program program = bias_gelu();
   EXPECT_EQ(program.sizes_of({{"x", {7, 64}}}), (Sizes{{"B", 7}}));
   EXPECT_EQ(program.sizes_of({{"x", {-1, 64}}}), Sizes{});
-  EXPECT_NE(message_of([&] {
+  EXPECT_NE(rendered_error_of([&] {
               program.sizes_of({{"x", {7, 65}}});
             }).find("x[1]: expected 64, got 65"),
             std::string::npos);
-  EXPECT_NE(message_of([&] {
+  EXPECT_NE(rendered_error_of([&] {
               program.sizes_of({{"z", {7}}});
             }).find("this program has x, b"),
             std::string::npos);
-  EXPECT_NE(message_of([&] {
+  EXPECT_NE(rendered_error_of([&] {
               program.sizes_of({{"x", {7}}});
             }).find("expected 2 dimensions"),
             std::string::npos);
@@ -143,7 +136,7 @@ TEST(Sizes, SolveExpressions) {
       "graph p(x: f32[2*B], y: f32[B]) {\n"
       "  s = sum(x, dims=[0])\n  z = add(y, s)\n  return z\n}\n");
   EXPECT_EQ(program.sizes_of({{"x", {14}}}), (Sizes{{"B", 7}}));
-  EXPECT_NE(message_of([&] {
+  EXPECT_NE(rendered_error_of([&] {
               program.sizes_of({{"x", {15}}});
             }).find("no B gives that"),
             std::string::npos);
@@ -167,12 +160,12 @@ TEST(Sample, FillsWithConstantsAndCounts) {
   EXPECT_EQ(program.sample("b", "zeros").get_f64(3), 0);
   EXPECT_EQ(program.sample("b", "ones").get_f64(3), 1);
   EXPECT_EQ(program.sample("b", "iota").get_f64(3), 3);
-  EXPECT_NE(message_of([&] { program.sample("b", "twos"); }).find("'twos' is not known"),
+  EXPECT_NE(rendered_error_of([&] { program.sample("b", "twos"); }).find("'twos' is not known"),
             std::string::npos);
-  message_of([&] { program.sample("b", "zeros:1"); });
-  message_of([&] { program.sample("b", "random:x"); });
+  rendered_error_of([&] { program.sample("b", "zeros:1"); });
+  rendered_error_of([&] { program.sample("b", "random:x"); });
   for (const char* scale : {"nan", "inf", "-inf", "1e999", ""}) {
-    message_of([&] { program.sample("b", std::string("random:1:") + scale); });
+    rendered_error_of([&] { program.sample("b", std::string("random:1:") + scale); });
   }
 }
 
@@ -192,9 +185,10 @@ TEST(Sample, IndicesStayInRangeOfTheirTable) {
 
 TEST(Program, ATensorWithoutDataIsAnError) {
   Program program("none");
-  EXPECT_NE(message_of([&] { program.constant(Tensor()); }).find("has no data"), std::string::npos);
+  EXPECT_NE(rendered_error_of([&] { program.constant(Tensor()); }).find("has no data"),
+            std::string::npos);
   const Program add = bias_gelu();
-  EXPECT_NE(message_of([&] {
+  EXPECT_NE(rendered_error_of([&] {
               add.evaluate({Tensor(), Tensor()});
             }).find("has no data"),
             std::string::npos);
@@ -202,10 +196,10 @@ TEST(Program, ATensorWithoutDataIsAnError) {
 
 TEST(Program, ALiteralThatTheDtypeCannotHoldIsAnError) {
   Program program("literals");
-  EXPECT_NE(message_of([&] { program.literal(DType::u8, 300); }).find("300 is no u8"),
+  EXPECT_NE(rendered_error_of([&] { program.literal(DType::u8, 300); }).find("300 is no u8"),
             std::string::npos);
-  message_of([&] { program.literal(DType::i32, 0.5); });
-  message_of([&] { program.literal(DType::i32, 1e300); });
+  rendered_error_of([&] { program.literal(DType::i32, 0.5); });
+  rendered_error_of([&] { program.literal(DType::i32, 1e300); });
   program.literal(DType::u8, 255);
   program.literal(DType::bf16, 0.1);  // rounds
 }

@@ -2,10 +2,10 @@
 // tests of this folder emulate, for one.
 #include <gtest/gtest.h>
 
-#include "base/error.h"
 #include "emit/emit.h"
 #include "graph/passes/passes.h"
 #include "jit/nvrtc.h"
+#include "support/cuda_here.h"
 #include "support/emulated_trials.h"
 #include "support/interpret_plan.h"
 
@@ -43,11 +43,7 @@ std::vector<Unit> units_of(const std::vector<KernelSource>& sources) {
 class CudaCompile : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    try {
-      load_nvrtc();
-    } catch (const Error& error) {
-      GTEST_SKIP() << "NVRTC is not installed here: " << error.what();
-    }
+    if (const std::string why = no_nvrtc(); !why.empty()) GTEST_SKIP() << why;
   }
 };
 

@@ -11,6 +11,8 @@
 #include "graph/passes/passes.h"
 #include "run/cuda_driver.h"
 #include "run/device_executable.h"
+#include "support/cuda_here.h"
+#include "support/errors.h"
 
 namespace ingot::testing {
 namespace {
@@ -18,8 +20,7 @@ namespace {
 class Gpu : public ::testing::Test {
  protected:
   void SetUp() override {
-    const CudaDriverStatus status = cuda_driver_status();
-    if (status.devices.empty()) GTEST_SKIP() << "no CUDA device here: " << status.problem;
+    if (const std::string why = no_cuda_device(); !why.empty()) GTEST_SKIP() << why;
   }
   static Compiled compile(const Program& program, const std::string& device,
                           const std::string& fusion = "auto") {
@@ -33,17 +34,6 @@ class Gpu : public ::testing::Test {
 void expect_same_bits(const Tensor& a, const Tensor& b) {
   ASSERT_EQ(a.shape(), b.shape());
   EXPECT_EQ(std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())), 0);
-}
-
-template <class Body>
-Error error_of(const Body& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no error";
-  return Error(ErrorKind::internal, "none");
 }
 
 const char* const bias_gelu = R"(graph g(x: f32[B, 100], b: f32[100]) {

@@ -11,7 +11,7 @@
 #include <ingot/ingot.h>
 
 #include "base/text.h"
-#include "run/cuda_driver.h"
+#include "support/cuda_here.h"
 #include "support/random_graphs.h"
 
 namespace ingot::testing {
@@ -94,8 +94,7 @@ Results& run_all_jobs(const std::vector<Job>& jobs, Results& results) {
 class GpuPrograms : public ::testing::Test {
  protected:
   void SetUp() override {
-    const CudaDriverStatus status = cuda_driver_status();
-    if (status.devices.empty()) GTEST_SKIP() << "no CUDA device here: " << status.problem;
+    if (const std::string why = no_cuda_device(); !why.empty()) GTEST_SKIP() << why;
   }
 };
 

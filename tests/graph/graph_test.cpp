@@ -6,19 +6,12 @@
 #include <chrono>
 #include <set>
 
+#include "support/errors.h"
+
 namespace ingot {
 namespace {
 
-template <class F>
-std::string error_of(F f, ErrorKind kind = ErrorKind::input) {
-  try {
-    f();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.message();
-    return error.message();
-  }
-  return "no error";
-}
+using testing::message_of;
 
 Shape shape_of(const Graph& graph, NodeId id) { return graph[id].type.shape; }
 
@@ -84,18 +77,18 @@ TEST(Builder, SizesThatCannotBeEqualAreAnError) {
   GraphBuilder builder("g");
   const Sym b = Sym::var("B"), c = Sym::var("C");
   builder.input("x", DType::f32, {b, c});
-  EXPECT_EQ(error_of([&] { builder.require_equal(b, b + Sym(1)); }), "sizes B and B + 1 differ");
-  EXPECT_EQ(error_of([&] { builder.require_equal(b * Sym(2), Sym(7)); }),
+  EXPECT_EQ(message_of([&] { builder.require_equal(b, b + Sym(1)); }), "sizes B and B + 1 differ");
+  EXPECT_EQ(message_of([&] { builder.require_equal(b * Sym(2), Sym(7)); }),
             "sizes 2*B and 7 have to be equal, but neither follows from the other");
   builder.require_equal(b * Sym(2), Sym(8));
-  EXPECT_EQ(error_of([&] { builder.require_equal(b, Sym(5)); }), "sizes 4 and 5 differ");
+  EXPECT_EQ(message_of([&] { builder.require_equal(b, Sym(5)); }), "sizes 4 and 5 differ");
 }
 
 TEST(Builder, SizesOfNoInputAreAnError) {
   GraphBuilder builder("g");
   const NodeId x = builder.input("x", DType::f32, {1});
   builder.output(builder.add(Op::broadcast, {x}, {{"shape", Shape{Sym::var("Q")}}}));
-  EXPECT_EQ(error_of([&] { builder.take(); }),
+  EXPECT_EQ(message_of([&] { builder.take(); }),
             "broadcast: shape: size Q is not a size of any input");
 }
 
@@ -105,12 +98,8 @@ TEST(Builder, ErrorsCarryTheLocation) {
   const NodeId y = builder.input("y", DType::f32, {5});
   Location at;
   at.node = "/model/Add_3";
-  try {
-    builder.add(Op::add, {x, y}, {}, {}, at);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.location().node, "/model/Add_3");
-  }
+  const Error error = testing::error_of([&] { builder.add(Op::add, {x, y}, {}, {}, at); });
+  EXPECT_EQ(error.location().node, "/model/Add_3");
 }
 
 TEST(Builder, OutputsMayRepeatAndAreNamedApart) {
@@ -142,15 +131,15 @@ TEST(Verify, FindsWhatIsWrong) {
   verify(graph, "test");
   Graph forward = graph;
   forward[1].operands[0] = 2;
-  EXPECT_EQ(error_of([&] { verify(forward, "pass"); }, ErrorKind::internal),
+  EXPECT_EQ(message_of([&] { verify(forward, "pass"); }, ErrorKind::internal),
             "pass: node y: operand 2 is not before it");
   Graph typed = graph;
   typed[2].type.dtype = DType::f64;
-  EXPECT_EQ(error_of([&] { verify(typed, "pass"); }, ErrorKind::internal),
+  EXPECT_EQ(message_of([&] { verify(typed, "pass"); }, ErrorKind::internal),
             "pass: node z = neg: type f64[B, 4], inferred f32[B, 4]");
   Graph named = graph;
   named[2].name = "y";
-  EXPECT_NE(error_of([&] { verify(named, "pass"); }, ErrorKind::internal).find("name 'y'"),
+  EXPECT_NE(message_of([&] { verify(named, "pass"); }, ErrorKind::internal).find("name 'y'"),
             std::string::npos);
 }
 
@@ -173,19 +162,19 @@ TEST(BindSizes, NamesFollowFromTheInputs) {
 TEST(BindSizes, ExpressionsAreSolvedAndChecked) {
   EXPECT_EQ(bind("x: f32[2*B + 1]", {{7}}), (Bindings{{"B", 3}}));
   EXPECT_EQ(bind("x: f32[B + C], y: f32[C]", {{7}, {3}}), (Bindings{{"B", 4}, {"C", 3}}));
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(message_of([] {
               bind("x: f32[2*B], y: f32[B]", {{7}, {3}});
             }),
             "x: expected [2*B], got [7]: 2*B is 6 by the other sizes");
-  EXPECT_EQ(error_of([] { bind("x: f32[2*B]", {{7}}); }),
+  EXPECT_EQ(message_of([] { bind("x: f32[2*B]", {{7}}); }),
             "x: expected [2*B], got [7]: B does not follow from the inputs' shapes");
 }
 
 TEST(BindSizes, ErrorsNameInputExpectedAndGiven) {
-  EXPECT_EQ(error_of([] { bind("x: f32[B, 8]", {{4, 9}}); }), "x: expected [B, 8], got [4, 9]");
-  EXPECT_EQ(error_of([] { bind("x: f32[B, 8]", {{4}}); }), "x: expected [B, 8], got [4]");
-  EXPECT_EQ(error_of([] { bind("x: f32[B, 8]", {}); }), "g: expected 1 inputs, got 0");
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(message_of([] { bind("x: f32[B, 8]", {{4, 9}}); }), "x: expected [B, 8], got [4, 9]");
+  EXPECT_EQ(message_of([] { bind("x: f32[B, 8]", {{4}}); }), "x: expected [B, 8], got [4]");
+  EXPECT_EQ(message_of([] { bind("x: f32[B, 8]", {}); }), "g: expected 1 inputs, got 0");
+  EXPECT_EQ(message_of([] {
               bind("x: f32[B], y: f32[B]", {{4}, {5}});
             }),
             "y: expected [B], got [5]: B is 4 by the other sizes");
@@ -193,7 +182,7 @@ TEST(BindSizes, ErrorsNameInputExpectedAndGiven) {
 
 TEST(BindSizes, AByteCountBeyond64BitsIsAnError) {
   const int64_t large = int64_t{1} << 40;
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(message_of([&] {
               bind("x: f32[B, C]", {{large, large}});
             }),
             "x: f32[1099511627776, 1099511627776] takes more bytes than 64 bits can count");

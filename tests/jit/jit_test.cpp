@@ -10,23 +10,16 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "cache_directory.h"
+#include "support/errors.h"
 
 namespace fs = std::filesystem;
 
-namespace ingot {
+namespace ingot::testing {
 namespace {
 
-class Jit : public testing::Test {
+class Jit : public CacheDirectory<JitOptions> {
  protected:
-  void SetUp() override {
-    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-    directory_ = fs::temp_directory_path() / fmt::format("ingot-jit-{}-{}", name, getpid());
-    fs::remove_all(directory_);
-    options_.cache_dir = directory_.string();
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-
   // A unit that stores `value` through its first buffer. Text differs from test to test, so that
   // nothing is found in this process's memory by accident.
   Unit unit(int value) const {
@@ -42,13 +35,6 @@ class Jit : public testing::Test {
     library.entry("store")(&call);
     return value;
   }
-  std::vector<fs::path> files(const std::string& ending) const {
-    std::vector<fs::path> found;
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory_)) {
-      if (entry.path().extension() == ending) found.push_back(entry.path());
-    }
-    return found;
-  }
   // Compiles in a child process, where nothing is loaded yet; its exit code.
   template <class Body>
   static int in_child(const Body& body) {
@@ -58,19 +44,6 @@ class Jit : public testing::Test {
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
-  template <class Body>
-  static Error error_of(const Body& body) {
-    try {
-      body();
-    } catch (const Error& error) {
-      return error;
-    }
-    ADD_FAILURE() << "no error";
-    return Error(ErrorKind::internal, "none");
-  }
-
-  fs::path directory_;
-  JitOptions options_;
 };
 
 TEST_F(Jit, CompilesColdAndFindsItWarmInMemoryAndOnDisk) {
@@ -121,9 +94,9 @@ TEST_F(Jit, RebuildsADamagedEntryWithAWarning) {
       file.put('\x5a').put('\xa5');
     }
     EXPECT_EQ(in_child([&] {
-                testing::internal::CaptureStderr();
+                ::testing::internal::CaptureStderr();
                 const std::vector<Library> rebuilt = compile({unit(9)}, options_);
-                const std::string said = testing::internal::GetCapturedStderr();
+                const std::string said = ::testing::internal::GetCapturedStderr();
                 return !rebuilt[0].from_cache && stored(rebuilt[0]) == 9 &&
                        said.find("rebuilding damaged cache entry") != std::string::npos;
               }),
@@ -269,4 +242,4 @@ TEST_F(Jit, ClangCompilesToo) {
 }
 
 }  // namespace
-}  // namespace ingot
+}  // namespace ingot::testing

@@ -10,46 +10,17 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "base/text.h"
+#include "cache_directory.h"
+#include "support/cuda_here.h"
+#include "support/errors.h"
 
 namespace fs = std::filesystem;
 
-namespace ingot {
+namespace ingot::testing {
 namespace {
 
-template <class Body>
-Error error_of(const Body& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no error";
-  return Error(ErrorKind::internal, "none");
-}
-
-class Directory : public testing::Test {
- protected:
-  void SetUp() override {
-    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-    directory_ = fs::temp_directory_path() / fmt::format("ingot-nvrtc-{}-{}", name, getpid());
-    fs::remove_all(directory_);
-    options_.cache_dir = directory_.string();
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-
-  std::vector<fs::path> files(const std::string& ending) const {
-    std::vector<fs::path> found;
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory_)) {
-      if (entry.path().extension() == ending) found.push_back(entry.path());
-    }
-    return found;
-  }
-
-  fs::path directory_;
-  CudaOptions options_;
-};
+using Directory = CacheDirectory<CudaOptions>;
 
 // A block reverses 256 numbers through 1200 bytes of shared memory.
 const Unit reverse_unit = {"reverse", R"(extern "C" __global__ void __launch_bounds__(256)
@@ -141,15 +112,11 @@ class Nvrtc : public Directory {
  protected:
   void SetUp() override {
     Directory::SetUp();
-    try {
-      load_nvrtc();
-    } catch (const Error& error) {
-      GTEST_SKIP() << "NVRTC is not installed here: " << error.what();
-    }
+    if (const std::string why = no_nvrtc(); !why.empty()) GTEST_SKIP() << why;
   }
 };
 
-class Architecture : public Nvrtc, public testing::WithParamInterface<const char*> {};
+class Architecture : public Nvrtc, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(Architecture, CompilesAndReadsWhatAKernelTakes) {
   const CudaBinary binary = compile_cuda(reverse_unit, GetParam(), options_);
@@ -175,7 +142,7 @@ TEST_P(Architecture, CompilesAndReadsWhatAKernelTakes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Architecture,
-                         testing::Values("sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a"),
+                         ::testing::Values("sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_F(Nvrtc, ReadsSpillsOfAKernelUnderARegisterCap) {
@@ -256,9 +223,9 @@ TEST_F(Nvrtc, RebuildsADamagedEntryWithAWarning) {
       file.seekp(static_cast<long>(fs::file_size(good.path) / 2));
       file.put('\x5a').put('\xa5');
     }
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     const CudaBinary rebuilt = compile_cuda(reverse_unit, "sm_90a", options_);
-    const std::string said = testing::internal::GetCapturedStderr();
+    const std::string said = ::testing::internal::GetCapturedStderr();
     EXPECT_FALSE(rebuilt.from_cache);
     EXPECT_EQ(rebuilt.resources, good.resources);
     EXPECT_NE(said.find("rebuilding damaged cache entry"), std::string::npos) << said;
@@ -350,4 +317,4 @@ TEST_F(Nvrtc, ATruncatedOrAlteredCubinIsAnErrorAndNoCrash) {
 }
 
 }  // namespace
-}  // namespace ingot
+}  // namespace ingot::testing

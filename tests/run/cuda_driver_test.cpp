@@ -6,24 +6,14 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
 #include "jit/nvrtc.h"
 #include "run/cuda_api.h"
 #include "run/cuda_kernel.h"
+#include "support/cuda_here.h"
+#include "support/errors.h"
 
-namespace ingot {
+namespace ingot::testing {
 namespace {
-
-template <class Body>
-Error error_of(const Body& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no error";
-  return Error(ErrorKind::internal, "none");
-}
 
 bool contains(const Error& error, const std::string& text) {
   return std::string(error.what()).find(text) != std::string::npos;
@@ -79,17 +69,12 @@ extern "C" __global__ void wait_then_add(float* values, int count) {
 }
 )";
 
-class Cuda : public testing::Test {
+class Cuda : public ::testing::Test {
  protected:
   void SetUp() override {
-    const CudaDriverStatus status = cuda_driver_status();
-    if (status.devices.empty()) GTEST_SKIP() << "no CUDA device here: " << status.problem;
+    if (const std::string why = no_cuda_device(); !why.empty()) GTEST_SKIP() << why;
     device_.emplace(0);
-    try {
-      load_nvrtc();
-    } catch (const Error& error) {
-      GTEST_SKIP() << "NVRTC is not installed here: " << error.what();
-    }
+    if (const std::string why = no_nvrtc(); !why.empty()) GTEST_SKIP() << why;
     binary_ = compile_cuda(Unit{"driver_test", source}, architecture_of(device_->info()), {});
     module_.emplace(*device_, binary_.cubin, "driver_test");
   }
@@ -351,4 +336,4 @@ TEST_F(Cuda, ThreadsRunAtOnceAndFindTheirOwnContextAgain) {
 }
 
 }  // namespace
-}  // namespace ingot
+}  // namespace ingot::testing

@@ -8,11 +8,13 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
 #include "run/run.h"
+#include "support/errors.h"
 
 namespace ingot {
 namespace {
+
+using testing::message_of;
 
 // As the emitter writes it.
 constexpr const char* prelude = R"(
@@ -122,18 +124,6 @@ struct TwoGroups {
              {{"for (long i = 8 * call->begin; i < 8 * call->end; ++i) b1[i] = -b0[i];", rows}})}}};
   }
 };
-
-template <class Body>
-std::string error_of(const Body& body, ErrorKind kind = ErrorKind::input) {
-  try {
-    body();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind);
-    return error.message();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
-}
 
 TEST(Executable, RunsGroupsInOrderForAnyNumberOfRowsAndThreads) {
   const TwoGroups program;
@@ -295,7 +285,7 @@ TEST(Executable, AReportIsAnErrorAndTheProgramStaysUsable) {
   const Executable executable = build(graph, {{{y}, {x}, {y}, {source}}}, 2);
   const Tensor bad = iota_tensor({20}), good = iota_tensor({13});
   Tensor out(DType::f32, {20});
-  EXPECT_EQ(error_of([&] { executable.run({view(bad)}, {view(out)}); }),
+  EXPECT_EQ(message_of([&] { executable.run({view(bad)}, {view(out)}); }),
             "gather ids: index 13 out of range [0, 13)");
   executable.run({view(good)}, {{out.data(), DType::f32, {13}, {}}});
   EXPECT_EQ(out.get_f64(12), -12);
@@ -321,7 +311,7 @@ TEST(Executable, CallsProductsAndPassesTheirErrorsOn) {
       .run({view(left), view(right)}, {view(out)});
   EXPECT_EQ(out.get_f64(0), 0 * 0 + 1 * 2 + 2 * 4);
   EXPECT_EQ(out.get_f64(3), 3 * 1 + 4 * 3 + 5 * 5);
-  const std::string message = error_of(
+  const std::string message = message_of(
       [&] {
         program("  call->product(call, \"divide.f32\", call->sizes, b0, b1, b2);")
             .run({view(left), view(right)}, {view(out)});
@@ -335,27 +325,27 @@ TEST(Executable, SaysWhatIsWrongWithACall) {
   const Executable executable = build(program.graph, program.groups(), 1);
   const Tensor x = iota_tensor({3, 8}), integers(DType::i32, {3, 8});
   Tensor y(DType::f32, {3, 8}), short_y(DType::f32, {2, 8});
-  EXPECT_EQ(error_of([&] { executable.run({}, {view(y)}); }),
+  EXPECT_EQ(message_of([&] { executable.run({}, {view(y)}); }),
             "two takes 1 input and 1 output, got 0 and 1");
-  EXPECT_EQ(error_of([&] { executable.run({view(integers)}, {view(y)}); }),
+  EXPECT_EQ(message_of([&] { executable.run({view(integers)}, {view(y)}); }),
             "x: expected f32, got i32");
-  EXPECT_EQ(error_of([&] { executable.run({view(x)}, {view(short_y)}); }),
+  EXPECT_EQ(message_of([&] { executable.run({view(x)}, {view(short_y)}); }),
             "y: expected [3, 8], got [2, 8]");
   TensorView repeated = view(y);
   repeated.strides = {0, 1};
-  EXPECT_EQ(error_of([&] { executable.run({view(x)}, {repeated}); }),
+  EXPECT_EQ(message_of([&] { executable.run({view(x)}, {repeated}); }),
             "y: an output cannot have stride 0 (dimension 0 of [3, 8])");
   repeated.strides = {4, 1};
-  EXPECT_EQ(error_of([&] { executable.run({view(x)}, {repeated}); }),
+  EXPECT_EQ(message_of([&] { executable.run({view(x)}, {repeated}); }),
             "y: elements of an output share memory: shape [3, 8], strides [4, 1]");
   repeated.strides = {1};
-  EXPECT_EQ(error_of([&] { executable.run({view(x)}, {repeated}); }),
+  EXPECT_EQ(message_of([&] { executable.run({view(x)}, {repeated}); }),
             "y: 1 strides for shape [3, 8]");
   TensorView nowhere = view(x);
   nowhere.data = nullptr;
-  EXPECT_EQ(error_of([&] { executable.run({nowhere}, {view(y)}); }), "x: no memory given");
+  EXPECT_EQ(message_of([&] { executable.run({nowhere}, {view(y)}); }), "x: no memory given");
   const Tensor wide(DType::f32, {3, 9});
-  EXPECT_NE(error_of([&] { executable.run({view(wide)}, {view(y)}); }), "");
+  EXPECT_NE(message_of([&] { executable.run({view(wide)}, {view(y)}); }), "");
   executable.run({view(x)}, {view(y)});
   EXPECT_EQ(y.get_f64(23), -46);
 }

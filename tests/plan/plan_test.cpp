@@ -47,6 +47,16 @@ Planned planned(std::string_view text, FusionMode mode = FusionMode::automatic,
   return result;
 }
 
+using Names = std::vector<std::string>;
+
+// The names of the first group's schedules.
+Names schedules_of(std::string_view text) {
+  Names names;
+  const Planned p = planned(text);
+  for (const Schedule& schedule : p.plan.groups[0].schedules) names.push_back(schedule.name);
+  return names;
+}
+
 // The shares of the decisions are the difference between both programs.
 void expect_sums(const Planned& p) {
   Sym fused(0), saved(0);
@@ -353,62 +363,46 @@ TEST(Plan, StreamingIsChosenBySizeAtRunTime) {
 }
 
 TEST(Plan, RowsStandSideBySideWhereRowVectorsAreLong) {
-  auto names = [](const std::string& text) {
-    std::vector<std::string> result;
-    const Planned p = planned(text.c_str());
-    for (const Schedule& s : p.plan.groups[0].schedules) result.push_back(s.name);
-    return result;
-  };
-  using Names = std::vector<std::string>;
-  EXPECT_EQ(names("graph g(x: f32[B, N], b: f32[N]) { y = add(x, b) return y }"),
+  EXPECT_EQ(schedules_of("graph g(x: f32[B, N], b: f32[N]) { y = add(x, b) return y }"),
             (Names{"row blocks, streaming", "row blocks", "rows, streaming", "rows"}));
   // Always large: the second one is for outputs that do not lie on a line.
-  EXPECT_EQ(names("graph g(x: f32[4096, 16384], b: f32[16384]) { y = add(x, b) return y }"),
+  EXPECT_EQ(schedules_of("graph g(x: f32[4096, 16384], b: f32[16384]) { y = add(x, b) return y }"),
             (Names{"row blocks, streaming", "row blocks"}));
-  EXPECT_EQ(names("graph g(x: f32[64, 1024], b: f32[1024]) { y = add(x, b) return y }"),
+  EXPECT_EQ(schedules_of("graph g(x: f32[64, 1024], b: f32[1024]) { y = add(x, b) return y }"),
             Names{"rows"});
-  EXPECT_EQ(names("graph g(x: f32[8, 16384], b: f32[16384]) { y = add(x, b) return y }"),
+  EXPECT_EQ(schedules_of("graph g(x: f32[8, 16384], b: f32[16384]) { y = add(x, b) return y }"),
             Names{"rows"});
   // Nothing is the same in every row; or not every subscript counts with the columns.
-  EXPECT_EQ(names("graph g(x: f32[64, 16384], c: f32[64, 1]) { y = add(x, c) return y }"),
+  EXPECT_EQ(schedules_of("graph g(x: f32[64, 16384], c: f32[64, 1]) { y = add(x, c) return y }"),
             Names{"rows"});
-  EXPECT_EQ(names("graph g(x: f32[16384, 64], b: f32[16384]) { t = transpose(x, perm=[1, 0]) "
-                  "y = add(t, b) return y }"),
-            Names{"transposed tiles"});
+  EXPECT_EQ(
+      schedules_of("graph g(x: f32[16384, 64], b: f32[16384]) { t = transpose(x, perm=[1, 0]) "
+                   "y = add(t, b) return y }"),
+      Names{"transposed tiles"});
 }
 
 TEST(Plan, ColumnsAreReducedInBandsOfRows) {
-  auto names = [](const std::string& text) {
-    std::vector<std::string> result;
-    const Planned p = planned(text.c_str());
-    for (const Schedule& s : p.plan.groups[0].schedules) result.push_back(s.name);
-    return result;
-  };
-  using Names = std::vector<std::string>;
-  EXPECT_EQ(names("graph g(x: f32[B, 1024]) { s = sum(x, dims=[0]) return s }"),
+  EXPECT_EQ(schedules_of("graph g(x: f32[B, 1024]) { s = sum(x, dims=[0]) return s }"),
             (Names{"column bands, streaming", "column bands", "columns"}));
-  EXPECT_EQ(names("graph g(x: f32[1024, 1024]) { s = sum(x, dims=[0]) return s }"),
+  EXPECT_EQ(schedules_of("graph g(x: f32[1024, 1024]) { s = sum(x, dims=[0]) return s }"),
             Names{"column bands"});
-  EXPECT_EQ(names("graph g(x: f32[8, 1024]) { s = sum(x, dims=[0]) return s }"), Names{"columns"});
-  // The sum is needed beside every element of the column.
-  EXPECT_EQ(names("graph g(x: f32[1024, 1024]) { s = sum(x, dims=[0]) y = sub(x, s) return y }"),
+  EXPECT_EQ(schedules_of("graph g(x: f32[8, 1024]) { s = sum(x, dims=[0]) return s }"),
             Names{"columns"});
+  // The sum is needed beside every element of the column.
+  EXPECT_EQ(
+      schedules_of("graph g(x: f32[1024, 1024]) { s = sum(x, dims=[0]) y = sub(x, s) return y }"),
+      Names{"columns"});
 }
 
 TEST(Plan, OperandsThatAreReadAcrossTheirRowsAreTurnedOverInTiles) {
-  auto names = [](const std::string& text) {
-    std::vector<std::string> result;
-    const Planned p = planned(text.c_str());
-    for (const Schedule& s : p.plan.groups[0].schedules) result.push_back(s.name);
-    return result;
-  };
-  using Names = std::vector<std::string>;
-  EXPECT_EQ(names("graph g(x: f32[B, N]) { t = transpose(x, perm=[1, 0]) y = exp(t) return y }"),
-            (Names{"transposed tiles, streaming", "transposed tiles", "rows, streaming", "rows"}));
-  EXPECT_EQ(names("graph g(x: f32[64, 8, 32]) { y = transpose(x, perm=[0, 2, 1]) return y }"),
-            Names{"rows"});  // rows of 8
-  EXPECT_EQ(names("graph g(x: f32[4, 16, 64, 64]) { y = transpose(x, perm=[0, 2, 1, 3]) "
-                  "return y }"),
+  EXPECT_EQ(
+      schedules_of("graph g(x: f32[B, N]) { t = transpose(x, perm=[1, 0]) y = exp(t) return y }"),
+      (Names{"transposed tiles, streaming", "transposed tiles", "rows, streaming", "rows"}));
+  EXPECT_EQ(
+      schedules_of("graph g(x: f32[64, 8, 32]) { y = transpose(x, perm=[0, 2, 1]) return y }"),
+      Names{"rows"});  // rows of 8
+  EXPECT_EQ(schedules_of("graph g(x: f32[4, 16, 64, 64]) { y = transpose(x, perm=[0, 2, 1, 3]) "
+                         "return y }"),
             Names{"rows"});  // the last dimension stays the last
 }
 

@@ -13,6 +13,14 @@ KernelSource cuda(const std::string& text) {
   return emit_cuda(kernel);
 }
 
+// A kernel whose rows are one loop over `length` elements.
+KernelSource cuda_rows(const std::string& signature, const std::string& rows,
+                       const std::string& length, const std::string& body) {
+  return cuda(fmt::format(
+      "kernel {} {{ phase p in parallel({}) grain 1 {{ for j in vector({}) {{ {} }} }} }}",
+      signature, rows, length, body));
+}
+
 bool has(const KernelSource& source, std::string_view line) {
   return source.text.find(line) != std::string::npos;
 }
@@ -41,15 +49,8 @@ TEST(Cuda, ElementwiseABlockARowSixteenBytesAThread) {
 }
 
 TEST(Cuda, RowsOfAnyLengthHaveLiveLanes) {
-  const KernelSource source = cuda(R"(
-    kernel copy(x: f32[B*N] in, y: f32[B*N] out) sizes(B, N) {
-      phase p in parallel(B) grain 1 {
-        for j in vector(N) {
-          x0: f32 = load x[N*p + j]
-          store y[N*p + j] = x0
-        }
-      }
-    })");
+  const KernelSource source = cuda_rows("copy(x: f32[B*N] in, y: f32[B*N] out) sizes(B, N)", "B",
+                                        "N", "x0: f32 = load x[N*p + j]\n store y[N*p + j] = x0\n");
   EXPECT_EQ(source.lanes, 4);
   EXPECT_TRUE(has(source, "const Live live = first_lanes(N - j);"));
   EXPECT_TRUE(has(source, "live)"));
@@ -151,16 +152,9 @@ TEST(Cuda, UsersMayCallTensorsAnything) {
 }
 
 TEST(Cuda, AUnitIncludesNothing) {
-  const KernelSource source = cuda(R"(
-    kernel f(x: f32[64] in, y: f32[64] out) sizes() {
-      phase p in parallel(1) grain 1 {
-        for j in vector(64) {
-          x0: f32 = load x[j]
-          t: f32 = gelu(x0)
-          store y[j] = t
-        }
-      }
-    })");
+  const KernelSource source =
+      cuda_rows("f(x: f32[64] in, y: f32[64] out) sizes()", "1", "64",
+                "x0: f32 = load x[j]\n t: f32 = gelu(x0)\n store y[j] = t\n");
   const KernelSource* const list[] = {&source};
   const std::string unit = cuda_unit(list);
   EXPECT_EQ(unit.find("#include"), std::string::npos);

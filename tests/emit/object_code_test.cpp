@@ -2,7 +2,9 @@
 #include <array>
 #include <cstdio>
 
-#include "compiled_kernel.h"
+#include <gtest/gtest.h>
+
+#include "support/compiled_kernel.h"
 
 namespace ingot {
 namespace {

@@ -1,45 +1,15 @@
-// A loop kernel run twice: by the interpreter, and as emitted C++ through the compiler.
-#pragma once
+#include "support/compiled_kernel.h"
 
 #include <cstring>
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-#include "base/tensor.h"
-#include "emit/emit.h"
-#include "jit/jit.h"
-#include "loop/loop.h"
+#include "support/random.h"
 
 namespace ingot::testing {
+namespace {
 
-// One parameter: its elements, and a margin behind them that must stay as it is.
-struct Memory {
-  static constexpr int64_t margin = 64;
-  int64_t elements;
-  Tensor data;
-};
-
-inline constexpr int vector_bytes = 64 * 4;  // of a chunk of f32
-
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15 + 1) {}
-  uint64_t next() {
-    state_ ^= state_ << 13;
-    state_ ^= state_ >> 7;
-    state_ ^= state_ << 17;
-    return state_;
-  }
-
- private:
-  uint64_t state_;
-};
-
-// A third of the elements any bit pattern, a third patterns worth trying (NaN, infinities, zeros,
-// subnormals, extremes), the rest moderate numbers.
-inline void fill(Tensor& tensor, uint64_t seed) {
+void fill(Tensor& tensor, uint64_t seed) {
   Random random(seed);
   constexpr double specials[] = {
       0.0,           -0.0,   1.0,   -1.0, 0.5,   __builtin_inf(),   -__builtin_inf(),
@@ -66,18 +36,7 @@ inline void fill(Tensor& tensor, uint64_t seed) {
   }
 }
 
-inline std::vector<Memory> make_memories(const loop::Kernel& kernel, const Bindings& sizes,
-                                         uint64_t seed) {
-  std::vector<Memory> memories;
-  for (const loop::Param& param : kernel.params) {
-    int64_t elements = param.elements.evaluate(sizes);
-    memories.push_back({elements, Tensor(param.dtype, {elements + Memory::margin})});
-    fill(memories.back().data, seed + memories.size());
-  }
-  return memories;
-}
-
-inline std::vector<Memory> copies(const std::vector<Memory>& memories) {
+std::vector<Memory> copies(const std::vector<Memory>& memories) {
   std::vector<Memory> result;
   for (const Memory& memory : memories) {
     result.push_back({memory.elements, Tensor(memory.data.dtype(), memory.data.shape())});
@@ -87,16 +46,16 @@ inline std::vector<Memory> copies(const std::vector<Memory>& memories) {
   return result;
 }
 
-inline std::vector<std::string> run_interpreter(const loop::Kernel& kernel, const Bindings& sizes,
-                                                std::vector<Memory>& memories) {
+std::vector<std::string> run_interpreter(const loop::Kernel& kernel, const Bindings& sizes,
+                                         std::vector<Memory>& memories) {
   std::vector<loop::BufferRef> buffers;
   for (Memory& memory : memories) buffers.push_back({memory.data.data(), memory.elements});
   return loop::interpret(kernel, buffers, sizes);
 }
 
 // Each phase in two calls, as two threads would make them. Returns the report's number, 0 for none.
-inline int run_compiled(const KernelSource& source, const Library& library, const Bindings& sizes,
-                        std::vector<Memory>& memories) {
+int run_compiled(const KernelSource& source, const Library& library, const Bindings& sizes,
+                 std::vector<Memory>& memories) {
   std::vector<void*> buffers;
   for (Memory& memory : memories) buffers.push_back(memory.data.data());
   std::vector<long> size_values;
@@ -119,7 +78,7 @@ inline int run_compiled(const KernelSource& source, const Library& library, cons
   return static_cast<int>(report.number);
 }
 
-inline bool same_element(const Tensor& a, const Tensor& b, int64_t index) {
+bool same_element(const Tensor& a, const Tensor& b, int64_t index) {
   auto size = static_cast<size_t>(byte_size(a.dtype()));
   size_t offset = static_cast<size_t>(index) * size;
   if (std::memcmp(a.data() + offset, b.data() + offset, size) == 0) return true;
@@ -128,14 +87,28 @@ inline bool same_element(const Tensor& a, const Tensor& b, int64_t index) {
   return x != x && y != y;
 }
 
-// Kernels compiled as one unit.
-struct Compiled {
-  std::vector<loop::Kernel> kernels;
-  std::vector<KernelSource> sources;
-  Library library;
-};
+}  // namespace
 
-inline Compiled compile_kernels(const std::vector<std::string>& texts) {
+std::vector<Memory> make_memories(const loop::Kernel& kernel, const Bindings& sizes,
+                                  uint64_t seed) {
+  std::vector<Memory> memories;
+  for (const loop::Param& param : kernel.params) {
+    int64_t elements = param.elements.evaluate(sizes);
+    memories.push_back({elements, Tensor(param.dtype, {elements + Memory::margin})});
+    fill(memories.back().data, seed + memories.size());
+  }
+  return memories;
+}
+
+void make_moderate(Tensor* tensor, uint64_t seed, uint64_t keep) {
+  Random random(seed);
+  for (int64_t i = 0; i < tensor->size(); ++i) {
+    const double value = static_cast<double>(random.below(4096)) / 1024 - 2;
+    if (keep == 0 || random.next() % keep != 0) tensor->set_f64(i, value);
+  }
+}
+
+Compiled compile_kernels(const std::vector<std::string>& texts) {
   Compiled result;
   for (const std::string& text : texts) {
     result.kernels.push_back(loop::parse_kernel(text, "<test>"));
@@ -148,13 +121,11 @@ inline Compiled compile_kernels(const std::vector<std::string>& texts) {
   return result;
 }
 
-// Runs both on the same memory and compares all of it. `prepare` may set inputs first.
-template <class Prepare>
 void expect_same(const Compiled& compiled, size_t number, const Bindings& sizes, uint64_t seed,
-                 Prepare prepare) {
+                 const Prepare& prepare) {
   const loop::Kernel& kernel = compiled.kernels[number];
   std::vector<Memory> expected = make_memories(kernel, sizes, seed);
-  prepare(expected);
+  if (prepare) prepare(expected);
   std::vector<Memory> actual = copies(expected);
   std::vector<std::string> reports = run_interpreter(kernel, sizes, expected);
   int report = run_compiled(compiled.sources[number], compiled.library, sizes, actual);
@@ -169,11 +140,6 @@ void expect_same(const Compiled& compiled, size_t number, const Bindings& sizes,
       return;
     }
   }
-}
-
-inline void expect_same(const Compiled& compiled, size_t number, const Bindings& sizes,
-                        uint64_t seed = 1) {
-  expect_same(compiled, number, sizes, seed, [](std::vector<Memory>&) {});
 }
 
 }  // namespace ingot::testing

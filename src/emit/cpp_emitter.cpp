@@ -97,6 +97,33 @@ struct Uses {
 
 constexpr int64_t warps_of_unknown = 8;
 
+int64_t narrowest_bytes(const Kernel& kernel) {
+  int64_t bytes = 8;
+  for (const Param& param : kernel.params) bytes = std::min(bytes, byte_size(param.dtype));
+  return bytes;
+}
+
+// Lanes of a reduction that a thread takes: short rows go several to a warp, so that a thread still
+// has 16 bytes an access and something to do.
+int row_lanes(const Kernel& kernel) {
+  int lanes = std::min(cuda::thread_elements(narrowest_bytes(kernel)), cuda::most_row_lanes);
+  int64_t kept = 0;  // bytes of an element
+  for (const Scratch& scratch : kernel.scratch) kept += byte_size(scratch.dtype);
+  auto fit = [&](const Stmt& stmt) {
+    const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt);
+    if (loop == nullptr || (*loop)->kind != LoopKind::vector) return;
+    std::optional<int64_t> length = (*loop)->extent.constant();
+    auto fits = [&] {
+      const int threads = vector_lanes / lanes;
+      return length && *length % lanes == 0 &&
+             *length * std::max<int64_t>(kept, 2) <= threads * cuda::most_row_bytes;
+    };
+    while (lanes > cuda::row_lanes && !fits()) lanes /= 2;
+  };
+  for (const Phase& phase : kernel.phases) walk(phase.body, fit);
+  return lanes;
+}
+
 // Reductions: a warp for an iteration, or for an iteration of its spread loops; its threads have
 // two of the 64 lanes each, or four columns of their own. Without any: a block for an iteration,
 // and as many elements a thread as its narrowest access has in 16 bytes.
@@ -113,15 +140,16 @@ Target cuda_target(const Kernel& kernel) {
     warps = std::max(warps, std::min<int64_t>(extent.value_or(warps_of_unknown), cuda::most_warps));
   };
   for (const Phase& phase : kernel.phases) walk(phase.body, note);
-  const int team = static_cast<int>(warps) * cuda::warp;
-  const int block = warps > 1 ? team : cuda::row_block;
-  if (reduces) return {true, cuda::row_lanes, team, static_cast<int>(warps), block};
-  if (sums) return {true, cuda::column_lanes, cuda::warp, 0, block};
-  int64_t narrowest = 8;
-  for (const Param& param : kernel.params) {
-    narrowest = std::min(narrowest, byte_size(param.dtype));
+  if (reduces && warps == 1) {
+    const int lanes = row_lanes(kernel);
+    return {true, lanes, vector_lanes / lanes, 1, cuda::row_block};
   }
-  return {true, cuda::thread_elements(narrowest), cuda::block, 0, cuda::block};
+  if (reduces) {
+    const int team = static_cast<int>(warps) * cuda::warp;
+    return {true, cuda::row_lanes, team, static_cast<int>(warps), team};
+  }
+  if (sums) return {true, cuda::column_lanes, cuda::warp, 0, cuda::row_block};
+  return {true, cuda::thread_elements(narrowest_bytes(kernel)), cuda::block, 0, cuda::block};
 }
 
 }  // namespace
@@ -291,10 +319,17 @@ void Emitter::open_iterations(const Phase& phase) {
     }
     return;
   }
-  line(fmt::format("const long {} = (blockIdx.x * {}L + threadIdx.x) / {};", var, target_.block,
-                   target_.team));
+  const std::string extent = subscript(phase.extent);
+  const std::string place =
+      fmt::format("(blockIdx.x * {}L + threadIdx.x) / {}", target_.block, target_.team);
+  if (target_.team < cuda::warp) {
+    // The teams of a warp stay together: one without an iteration repeats the last.
+    line(fmt::format("const long {} = min({}, {} - 1);", var, place, extent));
+  } else {
+    line(fmt::format("const long {} = {};", var, place));
+  }
   line(fmt::format("const int thread = threadIdx.x % {};", target_.team));
-  line(fmt::format("if ({} >= {}) return;", var, subscript(phase.extent)));
+  if (target_.team >= cuda::warp) line(fmt::format("if ({} >= {}) return;", var, extent));
 }
 
 // Quotients that are the same in the whole iteration: a division takes as long as several vectors.

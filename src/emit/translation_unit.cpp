@@ -118,14 +118,13 @@ INLINE long divisor(long size) { return size < 1 ? 1 : size; }
 INLINE I32 lane_numbers() {
   Pack<int> pack;
 #pragma unroll
-  for (int l = 0; l < INGOT_LANES; l++) pack.v[l] = l;
+  for (int l = 0; l < INGOT_LANES; l++) set_element(pack, l, l);
   return lanes_i32(pack);
 }
 INLINE int lane_limit(long n) { return n < 0 ? 0 : n > INGOT_LANES ? INGOT_LANES : (int)n; }
 INLINE M32 lanes_between(long first, long end) {  // first <= lane < end
   return (lane_numbers() >= lane_limit(first)) & (lane_numbers() < lane_limit(end));
 }
-INLINE bool lanes_any(M32 m) { return __any_sync(~0u, any(m)); }
 )";
 
 std::string cuda_gather_text(DType dtype) {
@@ -134,7 +133,7 @@ INLINE {0} gather_{1}(At at, Live live = all_lanes) {{
   Pack<{2}> pack = {{}};
 #pragma unroll
   for (int l = 0; l < INGOT_LANES; l++) {{
-    if (live >> l & 1) pack.v[l] = at(l);
+    if (live >> l & 1) set_element(pack, l, at(l));
   }}
   return lanes_{1}(pack);
 }}
@@ -148,7 +147,7 @@ INLINE void scatter_{1}(At at, {0} v, Live live = all_lanes) {{
   Pack<{2}> pack = pack_{1}(v);
 #pragma unroll
   for (int l = 0; l < INGOT_LANES; l++) {{
-    if (live >> l & 1) *at(l) = pack.v[l];
+    if (live >> l & 1) *at(l) = element(pack, l);
   }}
 }}
 )",

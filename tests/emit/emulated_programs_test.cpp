@@ -32,6 +32,19 @@ TEST(EmulatedPrograms, RowsOfEveryLength) {
   expect_equal(trials);
 }
 
+// Several rows of known length share a warp; the last warp has fewer.
+TEST(EmulatedPrograms, ShortRowsOfKnownLength) {
+  std::vector<Trial> trials;
+  for (const std::string text : row_programs) {
+    for (const std::string_view n : {"24", "128", "512"}) {
+      std::string fixed;
+      for (const char c : text) fixed += c == 'N' ? std::string(n) : std::string(1, c);
+      trials.push_back(trial_of(fixed, {{{"B", 1}}, {{"B", 3}}, {{"B", 16}}, {{"B", 21}}}));
+    }
+  }
+  expect_equal(trials);
+}
+
 TEST(EmulatedPrograms, WorksOfTheBench) { expect_equal(bench_trials()); }
 
 TEST(EmulatedPrograms, Places) {

@@ -177,9 +177,10 @@ DType Values::kept_dtype(NodeId node) const {
 
 Form Values::form(NodeId node) const {
   const Node& n = graph_[node];
+  const bool exact = numerics_ == Numerics::exact;
   Form form = Form::full;
-  if (numerics_ != Numerics::exact && n.type.dtype == DType::bf16) form = Form::bf16;
-  if (numerics_ != Numerics::exact && n.type.dtype == DType::f16) form = Form::f16;
+  if (n.type.dtype == DType::bf16) form = exact ? Form::nearest : Form::bf16;
+  if (!exact && n.type.dtype == DType::f16) form = Form::f16;
   if (numerics_ == Numerics::fast && n.type.dtype == DType::f32) form = Form::fast;
   const OpInfo& info = op_info(n.op);
   auto has = [&](Form f) {
@@ -187,7 +188,7 @@ Form Values::form(NodeId node) const {
     return !info.shorter[which].empty() || (gpu_ && !info.cuda[which].empty());
   };
   if (has(form)) return form;
-  if (numerics_ == Numerics::exact || n.type.dtype != DType::f32) return Form::full;
+  if (exact || n.type.dtype != DType::f32) return Form::full;
   const bool halves = std::ranges::all_of(group_.outputs, [&](NodeId id) {
     return !is_float(graph_[id].type.dtype) || byte_size(graph_[id].type.dtype) <= 2;
   });

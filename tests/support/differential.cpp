@@ -372,8 +372,10 @@ Plan plan_for_gpu(const Trial& trial, const Graph& graph) {
   return plan_for(graph, mode, device_model("h200"), numerics);
 }
 
-// Whether a kernel takes the approximations of a GPU, which no other execution has.
+// Whether a kernel takes the approximations of a GPU, which no other execution has. In exact those
+// that there are give the same bits.
 bool approximates(const EmulatedProgram& program) {
+  if (program.plan.numerics == Numerics::exact) return false;
   return std::ranges::any_of(program.kernels, [](const auto& kernel) {
     const std::string& text = kernel.second.source.text;
     return text.find("_hardware(") != std::string::npos ||

@@ -50,7 +50,7 @@ struct NearestFunction {
 };
 
 const NearestFunction nearest_functions[] = {
-#define CUDA(name, form, formula)                   \
+#define CUDA(name, form, formula)                    \
   {Form::form == Form::nearest ? Op::name : Op::add, \
    [](F32 a) { return static_cast<F32>(formula); }},
 #include "op/ops.def"

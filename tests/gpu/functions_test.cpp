@@ -1,8 +1,10 @@
-// The approximations of a GPU against f64, over all operands of f32, on the device. docs/functions.md
-// has the table. Needs a device; skipped visibly without one.
+// The approximations of a GPU against f64, over all operands of f32, on the device.
+// docs/functions.md has the table. Needs a device; skipped visibly without one.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -26,15 +28,21 @@ class GpuFunctions : public ::testing::Test {
 };
 
 // A kernel in the device dialect with the functions that it calls.
+struct KernelText {
+  std::string name, unit;
+  KernelText(std::string symbol, const std::set<std::string>& functions, const std::string& text)
+      : name(std::move(symbol)),
+        unit(fmt::format("namespace ingot {{\n{}\n{}\n{}\n}}\n",
+                         device::cuda_prelude({"bf16", "f64"}, 2), device::library_text(functions),
+                         text)) {}
+};
+
 class Kernel {
  public:
-  Kernel(const std::string& name, const std::set<std::string>& functions, const std::string& text)
-      : stream_(device_) {
-    const std::string unit = fmt::format("namespace ingot {{\n{}\n{}\n{}\n}}\n",
-                                         device::cuda_prelude({"bf16", "f64"}, 2),
-                                         device::library_text(functions), text);
-    const CudaBinary binary = compile_cuda({name, unit}, architecture_of(device_.info()), {});
-    function_ = CudaModule(device_, binary.cubin, name).function(name);
+  explicit Kernel(const KernelText& text) : stream_(device_) {
+    const std::string architecture = architecture_of(device_.info());
+    const CudaBinary binary = compile_cuda(Unit{text.name, text.unit}, architecture, {});
+    function_ = CudaModule(device_, binary.cubin, text.name).function(text.name);
   }
 
   // The kernel's numbers, which start at 0.
@@ -77,8 +85,8 @@ constexpr Approximation approximations[] = {
 
 // {the largest part of its bound that an error takes, its bits of x, the largest relative error
 // beyond the absolute one}
-std::string measuring_kernel(const Approximation& each) {
-  return fmt::format(R"(
+KernelText measuring_kernel(const Approximation& each) {
+  const std::string text = fmt::format(R"(
 extern "C" __global__ void measure_{0}(unsigned long long* worst) {{
   double most = 0, relative = 0;
   unsigned at = 0;
@@ -99,13 +107,49 @@ extern "C" __global__ void measure_{0}(unsigned long long* worst) {{
   atomicMax(worst + 1, (unsigned long long)__double_as_longlong(relative));
 }}
 )",
-                     each.function, each.reference, each.relative, each.absolute);
+                                       each.function, each.reference, each.relative, each.absolute);
+  return {fmt::format("measure_{}", each.function),
+          {each.function, fmt::format("{}.f64", each.reference)},
+          text};
+}
+
+KernelText bfloat_kernel(const std::string& function) {
+  return {"all_bfloats",
+          {function},
+          fmt::format(R"(
+extern "C" __global__ void all_bfloats(unsigned* results) {{
+  const unsigned i = blockIdx.x * 256 + threadIdx.x;
+  const F32 x = splat_f32(__int_as_float((int)(i << 16)));
+  if (i < 0x10000) results[i] = narrow_bf16(first_lane({}(x)));
+}}
+)",
+                      function)};
+}
+
+// The functions of the form nearest, by their ops.
+std::map<Op, std::string> nearest_functions() {
+  std::map<Op, std::string> functions;
+  for (const OpInfo& info : all_ops()) {
+    const std::string_view text = info.cuda[static_cast<size_t>(Form::nearest)];
+    if (!text.empty()) functions[info.op] = text.substr(0, text.find('('));
+  }
+  return functions;
+}
+
+TEST(GpuFunctionKernels, Compile) {
+  if (const std::string why = no_nvrtc(); !why.empty()) GTEST_SKIP() << why;
+  std::vector<Unit> units;
+  const auto add = [&](const KernelText& text) { units.push_back({text.name, text.unit}); };
+  for (const Approximation& each : approximations) add(measuring_kernel(each));
+  for (const auto& [op, function] : nearest_functions()) add(bfloat_kernel(function));
+  for (const CudaBinary& binary : compile_cuda(units, "sm_90a", {})) {
+    for (const auto& kernel : binary.resources.kernels) EXPECT_EQ(kernel.stack_bytes, 0);
+  }
 }
 
 TEST_F(GpuFunctions, ApproximationsKeepTheirBoundsForEveryOperand) {
   for (const Approximation& each : approximations) {
-    Kernel kernel(fmt::format("measure_{}", each.function),
-                  {each.function, fmt::format("{}.f64", each.reference)}, measuring_kernel(each));
+    Kernel kernel(measuring_kernel(each));
     const std::vector<uint64_t> worst = kernel.run<uint64_t>(2);
     const double part = std::bit_cast<double>(worst[0] >> 32 << 32);
     const double relative = std::bit_cast<double>(worst[1]);
@@ -119,26 +163,16 @@ TEST_F(GpuFunctions, ApproximationsKeepTheirBoundsForEveryOperand) {
 // What `exact` takes for bf16: tests/device/cuda_functions_test.cpp proves it from NVIDIA's bounds,
 // here it is seen.
 TEST_F(GpuFunctions, NearestOnesHaveTheBitsOfTheirFormulaForEveryBfloat) {
-  for (const OpInfo& info : all_ops()) {
-    const std::string_view text = info.cuda[static_cast<size_t>(Form::nearest)];
-    if (text.empty()) continue;
-    const std::string function(text.substr(0, text.find('(')));
-    Kernel kernel("all_bfloats", {function}, fmt::format(R"(
-extern "C" __global__ void all_bfloats(unsigned* results) {{
-  const unsigned i = blockIdx.x * 256 + threadIdx.x;
-  if (i < 0x10000) results[i] = narrow_bf16(first_lane({}(splat_f32(__int_as_float((int)(i << 16))))));
-}}
-)",
-                                                        function));
+  for (const auto& [op, function] : nearest_functions()) {
+    Kernel kernel(bfloat_kernel(function));
     const std::vector<uint32_t> results = kernel.run<uint32_t>(0x10000);
     for (uint32_t h = 0; h < 0x10000; h++) {
       const float x = scalar::bf16_to_f32(static_cast<uint16_t>(h));
-      const float want =
-          scalar::round_bf16(formula<float>(info.op)(x, 0, 0, 0, 0, 0));
+      const float want = scalar::round_bf16(formula<float>(op)(x, 0, 0, 0, 0, 0));
       const float got = scalar::bf16_to_f32(static_cast<uint16_t>(results[h]));
       ASSERT_TRUE(std::isnan(want) ? std::isnan(got)
                                    : std::bit_cast<uint32_t>(got) == std::bit_cast<uint32_t>(want))
-          << info.name << "(" << x << ") = " << got << ", expected " << want;
+          << op_name(op) << "(" << x << ") = " << got << ", expected " << want;
     }
   }
 }

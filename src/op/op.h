@@ -49,9 +49,8 @@ struct AttrInfo {
 enum class DTypeRule : uint8_t { same, boolean, attribute, second, index };  // index: i64
 
 // Which formula computes an elementwise op in f32: its own, or a shorter one with a stated bound.
-// `wide` is for f32 results in the modes wide and fast, `inner` for those of them that become
-// halves in the same kernel; `nearest` is for bf16 in the mode exact, with the bits of the full one
-// for every bf16 operand; on a GPU only.
+// On a GPU only: `wide` for f32 results in the modes wide and fast, `inner` for those of them that
+// become halves in the same kernel, `nearest` for bf16 in exact, with the bits of the full one.
 enum class Form : uint8_t { full, fast, bf16, f16, wide, inner, nearest };
 inline constexpr int form_count = 7;
 

@@ -216,7 +216,7 @@ TEST(Elementary, SpecialValues) {
       {"sigmoid", -inf, 0},    {"sigmoid", inf, 1},
       {"sigmoid", 0, 0.5},     {"silu", -inf, -0.0},
       {"silu", inf, inf},      {"silu", -0.0, -0.0},
-      {"gelu", -inf, -0.0},      {"gelu", inf, inf},
+      {"gelu", -inf, -0.0},    {"gelu", inf, inf},
       {"gelu", -0.0, -0.0},    {"gelu_tanh", -inf, -0.0},
       {"gelu_tanh", inf, inf}, {"gelu_tanh", -0.0, -0.0},
       {"mish", -inf, -0.0},    {"mish", inf, inf},

@@ -210,6 +210,7 @@ void gather(const NodeInputs& inputs, Tensor& result) {
   const int64_t rows = table.shape()[dim];
   const int64_t inner =
       count_of(table.shape(), dim + 1, table.shape().size()) * byte_size(table.dtype());
+  if (inner == 0) return;  // no element wants an id
   for (int64_t o = 0; o < outer; ++o) {
     for (int64_t i = 0; i < ids.size(); ++i) {
       const int64_t id = ids.get_i64(i);
@@ -218,7 +219,6 @@ void gather(const NodeInputs& inputs, Tensor& result) {
         fail_input(inputs.node.location,
                    fmt::format("gather: index {} out of range [0, {})", id, rows));
       }
-      if (inner == 0) continue;
       std::memcpy(result.data() + (o * ids.size() + i) * inner,
                   table.data() + (o * rows + id) * inner, static_cast<size_t>(inner));
     }

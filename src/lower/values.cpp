@@ -118,7 +118,13 @@ std::vector<loop::Stmt> Values::close() {
   return body;
 }
 
+bool Values::never_runs(const Scope& scope) { return !scope.var.empty() && scope.extent.is(0); }
+
 void Values::close_loop(loop::LoopKind kind, int64_t prefetch) {
+  if (never_runs(scopes_.back())) {
+    close();
+    return;
+  }
   auto nest = std::make_shared<loop::Loop>();
   nest->var = scopes_.back().var;
   nest->extent = scopes_.back().extent;
@@ -152,6 +158,10 @@ void Values::add_names(const Sym& expression, std::set<std::string>* names) cons
 
 size_t Values::depth(const std::set<std::string>& names) const {
   size_t deepest = 0;
+  // Nothing leaves a loop that never runs: its subscripts may be out of bounds.
+  for (size_t i = 0; i < scopes_.size(); ++i) {
+    if (never_runs(scopes_[i])) deepest = i;
+  }
   for (const std::string& name : names) {
     if (auto found = defined_.find(name); found != defined_.end()) {
       deepest = std::max(deepest, found->second);

@@ -41,7 +41,7 @@ class Values {
   // The scope of a vector loop that runs across rows, too.
   void open_across(const std::string& var, const Sym& extent, const std::string& row_var);
   std::vector<loop::Stmt> close();
-  // Closes the scope and appends it to the enclosing one as a loop.
+  // Closes the scope and appends it to the enclosing one as a loop, unless it never runs.
   void close_loop(loop::LoopKind kind, int64_t prefetch = 0);
   std::vector<loop::Stmt>& statements() { return scopes_.back().body; }
 
@@ -85,6 +85,7 @@ class Values {
     DType dtype;
     Sym flat;
   };
+  static bool never_runs(const Scope& scope);
   Typed value(NodeId node, const std::vector<Sym>& index, const Context& context);
   Typed compute(NodeId node, const std::vector<Sym>& index, const Context& context);
   Typed elementwise(NodeId node, const std::vector<Sym>& index, const Context& context);

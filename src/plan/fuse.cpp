@@ -7,7 +7,6 @@
 namespace ingot {
 namespace {
 
-constexpr size_t most_searched = 512;  // groups looked at in one search for a cycle
 constexpr double least_saving = 0.05;  // of the time to read what both groups would keep in memory
 
 bool on_domain(const Domain& domain, NodeId node) {
@@ -63,6 +62,7 @@ void Fusion::start() {
     const FusionUnit& unit = units_.units[u];
     Cluster cluster;
     cluster.units = {static_cast<int>(u)};
+    cluster.reach = static_cast<int>(u);
     cluster.nodes = with_views(graph_, units_, unit.nodes);
     cluster.outputs = unit.values;
     for (NodeId id : unit.nodes) {
@@ -326,40 +326,6 @@ Decision Fusion::fits(const Cluster& a, const Cluster& b, size_t most) const {
   return yes;
 }
 
-std::vector<int> Fusion::producers(int cluster) const {
-  std::vector<int> result;
-  for (int u : at(cluster).units) {
-    for (NodeId value : unit(u).reads) {
-      if (unit_of(value) < 0) continue;
-      int from = cluster_of(unit_of(value));
-      if (from != cluster) result.push_back(from);
-    }
-  }
-  std::sort(result.begin(), result.end());
-  result.erase(std::unique(result.begin(), result.end()), result.end());
-  return result;
-}
-
-// Does `cluster` need `on` through a third one? Units that all come before `on`'s first cannot
-// depend on it; a search that gets too long says yes.
-bool Fusion::depends(int cluster, int on) const {
-  std::vector<int> stack = producers(cluster);
-  std::erase(stack, on);
-  std::set<int> seen(stack.begin(), stack.end());
-  int first = at(on).units.front();
-  while (!stack.empty()) {
-    int next = stack.back();
-    stack.pop_back();
-    if (at(next).units.back() < first) continue;
-    if (seen.size() > most_searched) return true;
-    for (int from : producers(next)) {
-      if (from == on) return true;
-      if (seen.insert(from).second) stack.push_back(from);
-    }
-  }
-  return false;
-}
-
 Decision Fusion::try_merge(int p, int c, Union* merged, bool sibling) {
   const Cluster& into = at(p);
   const Cluster& from = at(c);
@@ -469,10 +435,12 @@ void Fusion::absorb(int p, int c) {
   into.contraction_unit = std::max(into.contraction_unit, from.contraction_unit);
   into.reductions = into.reductions || from.reductions;
   into.instructions += from.instructions;
+  into.reach = std::max(into.reach, from.reach);
   ++into.version;
   into.work.reset();
   from = {};
   from.alive = false;
+  pass_on_reach(p);
 }
 
 Partition Fusion::finish() {

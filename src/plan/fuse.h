@@ -28,6 +28,8 @@ struct Cluster {
   bool alike = false;
   bool reductions = false, alive = true;
   int version = 0;
+  // No unit in it, nor in any cluster that it needs, comes later than this one.
+  int reach = 0;
   struct Work {
     double bytes, row_bytes, us;
   };
@@ -64,6 +66,7 @@ class Fusion {
   bool feeds_product(NodeId value, int unit) const;
   bool depends(int cluster, int on) const;
   std::vector<int> producers(int cluster) const;
+  void pass_on_reach(int cluster);
   bool read_outside(NodeId value, int a, int b) const;
   Cluster::Work work_of(const Analysis& analysis) const;
   Cluster::Work work_of(const GroupCost& cost) const;

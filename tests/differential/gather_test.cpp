@@ -85,6 +85,34 @@ TEST(GatherOutOfRange, IsAnErrorInEveryFusionModeAndOnlyThen) {
   }
 }
 
+TEST(GatherOutOfRange, OfIdsThatNothingNeedsChangesNoValue) {
+  const Graph graph = run_graph_passes(parse_graph(R"(graph g(t: f32[9, 5], ids: i32[8]) {
+      e = gather(t, ids) s = slice(e, starts=[0, 0], ends=[2, 5]) y = neg(s) return y })",
+                                                   "unneeded"));
+  std::vector<Tensor> inputs = random_inputs(graph, {}, 1);
+  const Tensor expected = evaluate(graph, inputs, Precision::per_op)[0];
+  inputs[1].set_i64(7, 9);
+  std::vector<PlannedProgram> planned;
+  for (FusionMode mode : {FusionMode::off, FusionMode::automatic}) {
+    PlanOptions options;
+    options.fusion = mode;
+    planned.push_back({graph, make_plan(graph, device_model("cpu"), options)});
+  }
+  const std::vector<CompiledProgram> compiled = compile_programs(planned, "");
+  EXPECT_THROW(run(compiled[0].executable(1), inputs), Error);
+  EXPECT_EQ(first_difference(run(compiled[1].executable(1), inputs)[0], expected), "");
+}
+
+TEST(GatherOutOfRange, OfAnEmptyResultIsNoError) {
+  const Graph graph = run_graph_passes(parse_graph(R"(graph g(t: f32[0, 0], ids: i32[3]) {
+      y = gather(t, ids) return y })",
+                                                   "empty"));
+  const std::vector<Tensor> inputs = random_inputs(graph, {}, 1);
+  EXPECT_EQ(evaluate(graph, inputs, Precision::per_op)[0].size(), 0);
+  const Plan plan = make_plan(graph, device_model("cpu"), {});
+  EXPECT_EQ(run(compile_programs({{graph, plan}}, "")[0].executable(1), inputs)[0].size(), 0);
+}
+
 TEST(GatherOutOfRange, IsAnErrorForEveryIndexOfATableWithoutRows) {
   const Graph graph = run_graph_passes(parse_graph(R"(graph g(t: f32[0, 5], ids: i32[3]) {
       e = gather(t, ids) y = neg(e) return y })",

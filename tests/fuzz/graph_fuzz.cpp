@@ -1,7 +1,7 @@
 // Random programs on fresh seeds for so many seconds: interpreted plans, compiled kernels and
-// emulated CUDA kernels against the evaluator. `graph_fuzz SECONDS [FIRST_SEED]` (a report's "next
-// seed" goes on from there), or one program again: `graph_fuzz FILE.ingot [SEED]`. Exit code 1 if
-// anything differs.
+// emulated CUDA kernels against the evaluator. `graph_fuzz SECONDS [FIRST_SEED [KIND]]` (a report's
+// "next seed" goes on from there; KIND is interpreted, compiled or emulated: only these), or one
+// program again: `graph_fuzz FILE.ingot [SEED]`. Exit code 1 if anything differs.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -59,9 +59,10 @@ RandomOptions options_of(uint64_t seed, bool compiled) {
 
 class Fuzzer {
  public:
-  explicit Fuzzer(uint64_t seed) : seed_(seed) {
-    folder_ = std::string(INGOT_BUILD_DIR) + "/tests/fuzz-cache";
-    running_ = std::string(INGOT_BUILD_DIR) + "/tests/fuzz-running.txt";
+  // `kind`: "all" or the only kind of programs. Fuzzers of different kinds may run at once.
+  Fuzzer(uint64_t seed, std::string kind) : seed_(seed), kind_(std::move(kind)) {
+    folder_ = fmt::format("{}/tests/fuzz-cache-{}", INGOT_BUILD_DIR, kind_);
+    running_ = fmt::format("{}/tests/fuzz-running-{}.txt", INGOT_BUILD_DIR, kind_);
     std::filesystem::create_directories(folder_);
   }
 
@@ -69,12 +70,12 @@ class Fuzzer {
     double reported = seconds();
     while (seconds() < until && failures_ < most_failures) {
       double start = processor_seconds();
-      interpreted_turn(until);
+      if (wants("interpreted")) interpreted_turn(until);
       interpreting_ += processor_seconds() - start;
       start = processor_seconds();
       if (seconds() < until && failures_ < most_failures) {
-        compiled_turn("compiled", compiled_together, compiled_);
-        compiled_turn("emulated", emulated_together, emulated_);
+        if (wants("compiled")) compiled_turn("compiled", compiled_together, compiled_);
+        if (wants("emulated")) compiled_turn("emulated", emulated_together, emulated_);
         compiling_ += processor_seconds() - start;
       }
       if (seconds() - reported < 20) continue;
@@ -87,6 +88,8 @@ class Fuzzer {
   }
 
  private:
+  bool wants(const char* kind) const { return kind_ == "all" || kind_ == kind; }
+
   // A crash leaves the file: its seeds say where to look.
   void note(const char* what, uint64_t first, uint64_t last) {
     if (FILE* file = std::fopen(running_.c_str(), "w")) {
@@ -150,7 +153,9 @@ class Fuzzer {
     std::fflush(stdout);
   }
 
-  uint64_t seed_, interpreted_ = 0, compiled_ = 0, emulated_ = 0;
+  uint64_t seed_;
+  std::string kind_;
+  uint64_t interpreted_ = 0, compiled_ = 0, emulated_ = 0;
   double interpreting_ = 0, compiling_ = 0;  // processor seconds
   int failures_ = 0;
   std::string folder_, running_;
@@ -193,5 +198,11 @@ int main(int argc, char** argv) {
   const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(clock).count();
   const uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : static_cast<uint64_t>(now);
   std::printf("graph_fuzz: first seed %llu\n", static_cast<unsigned long long>(seed));
-  return Fuzzer(seed).run(seconds() + std::atof(what.c_str())) ? 0 : 1;
+  const std::string kind = argc > 3 ? argv[3] : "all";
+  if (kind != "all" && kind != "interpreted" && kind != "compiled" && kind != "emulated") {
+    std::fprintf(stderr, "graph_fuzz: '%s' is not interpreted, compiled or emulated\n",
+                 kind.c_str());
+    return 2;
+  }
+  return Fuzzer(seed, kind).run(seconds() + std::atof(what.c_str())) ? 0 : 1;
 }

@@ -40,6 +40,9 @@ const Program programs[] = {
         h = add(x, r) y = rms_norm(h, w) return y, h })"},
     {"full_sum", R"(graph g(x: f32[3, 30000]) { s = sum(x) return s })"},
     {"two_dims", R"(graph g(x: f32[5, B, 4, 33]) { s = sum(x, dims=[0, 2, 3]) return s })"},
+    {"empty_slice", R"(graph g(x: f32[B, 1, 4]) {
+        e = slice(x, starts=[2, 1, 0], ends=[1, 2, 0]) s = sum(e, dims=[0, 1, 2])
+        c = slice(x, starts=[0, 0, 4], ends=[B, 1, 4]) r = sum(c, dims=[2]) return s, r })"},
     {"columns",
      R"(graph g(x: f32[200, B]) { s = sum(x, dims=[0]) m = max(x, dims=[0]) return s, m })"},
     {"transpose", R"(graph g(x: f32[B, 17], b: f32[B]) {

@@ -226,6 +226,25 @@ TEST(Plan, CycleThroughAnotherKernelIsRefused) {
   expect_sums(p);
 }
 
+// cumsum's only unit comes before max_4's, but needs prod, which ge has joined meanwhile.
+TEST(Plan, AGroupThatGrewIsSeenThroughEarlierOnes) {
+  const Planned p = planned(R"(graph g(x0: f64[1, 17]) {
+    prod = prod(x0, dims=[0], keepdims=false)
+    sums = cumsum(prod, dim=0, reverse=true)
+    whole = prod(sums, dims=[0], keepdims=false)
+    larger = maximum(x0, whole)
+    places = topk_indices(larger, dim=1, k=2)
+    most = max(places, dims=[0, 1], keepdims=false)
+    row_max = max(x0, dims=[1], keepdims=true)
+    ge = ge(row_max, prod)
+    eq = eq(most, most)
+    y = and(ge, eq)
+    return y
+  })");
+  EXPECT_GT(p.plan.groups.size(), 2u);
+  verify(p.graph, p.plan, "test");
+}
+
 TEST(Plan, SharedValueGetsTheBytesOfBothChoices) {
   const char* text = R"(graph g(x: f32[B, 64]) {
       t = exp(x) r = sum(t, dims=[1]) c = sum(t, dims=[0]) return r, c })";

@@ -460,7 +460,8 @@ class Generator {
   void gather() {
     NodeId table = with_dims();
     auto dim = static_cast<int64_t>(any_dim(table));
-    bool fixed = shape(table)[static_cast<size_t>(dim)].constant().has_value();
+    // Some id has to be in range.
+    bool fixed = shape(table)[static_cast<size_t>(dim)].constant().value_or(0) > 0;
     std::vector<NodeId> computed;  // ids made by other ops
     for (NodeId id : pool_) {
       DType dtype = type(id).dtype;

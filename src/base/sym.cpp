@@ -181,6 +181,13 @@ Sym operator*(const Sym& a, const Sym& b) {
   if (a.is(0) || b.is(0)) return 0;
   if (a.is(1)) return b;
   if (b.is(1)) return a;
+  if (a.terms_ == nullptr || b.terms_ == nullptr) {  // the order of the terms stays
+    const int64_t factor = a.terms_ == nullptr ? a.constant_ : b.constant_;
+    const Sym& scaled = a.terms_ == nullptr ? b : a;
+    std::vector<Term> terms(scaled.terms_->begin(), scaled.terms_->end());
+    for (Term& term : terms) term.factor = checked_mul(term.factor, factor);
+    return Sym::from_terms(checked_mul(scaled.constant_, factor), std::move(terms));
+  }
   std::vector<Term> terms;
   for (const Term& left : all_terms(a)) {
     for (const Term& right : all_terms(b)) terms.push_back(multiply(left, right));

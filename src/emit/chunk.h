@@ -37,13 +37,12 @@ struct EmittedValue {
 
 // The chunk of a vector loop that is being written: elements var … var + 63, or as `across` says.
 struct Chunk {
-  std::string ir_var;        // the loop's variable in the IR
-  std::string var;           // and in the text
-  std::string live;          // the lanes that exist, where these may not be all 64; else empty
-  bool conditional = false;  // CUDA: inside an `if`, for threads that have nothing to do
-  std::string step;          // CUDA: the number of the chunk among those of the thread
-  std::string across;        // the IR's row variable: 4 rows by 16 elements var … var + 15
-  int64_t prefetch_bytes = 0;
+  std::string ir_var;            // the loop's variable in the IR
+  std::string var;               // and in the text
+  std::string live;              // the lanes that exist, where these may not be all 64; else empty
+  bool conditional = false;      // CUDA: inside an `if`, for threads that have nothing to do
+  std::string step;              // CUDA: the number of the chunk among those of the thread
+  std::string across;            // the IR's row variable: 4 rows by 16 elements var … var + 15
   std::set<std::string> inside;  // names that the loop defines, its own variable too
 };
 

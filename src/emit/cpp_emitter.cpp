@@ -92,6 +92,10 @@ struct Uses {
       sym(*s);
     }
   }
+  void note(const Prefetch& prefetch) {
+    buffers.insert(prefetch.buffer);
+    sym(prefetch.index);
+  }
   void note(const std::shared_ptr<Loop>& loop) { sym(loop->extent); }
 };
 
@@ -261,7 +265,6 @@ std::string Emitter::phase_text(size_t number) {
   source_.phases.push_back(
       {symbol, phase.extent, phase.grain, target_.team, target_.cuda ? target_.block : 0});
   static_cast<PhaseState&>(*this) = {};
-  phase_var_ = phase.var;
   names_.open();
   out_.open("");
   declare_buffers(phase);

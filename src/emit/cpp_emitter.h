@@ -42,6 +42,7 @@ class Emitter : private PhaseState {
   void store_vector(const loop::Store& store, const std::string& text, const LaneAccess& at);
   void emit(const loop::Product& product);
   void emit(const loop::Transpose& transpose);
+  void emit(const loop::Prefetch& prefetch);
   void emit(const std::shared_ptr<loop::Loop>& loop);
 
   // The line that defines a value; `expression` may write lines before it.
@@ -61,7 +62,6 @@ class Emitter : private PhaseState {
   std::string kept_text(const loop::Load& load);
   void emit_kept(const loop::Load& load);
   void emit_subscript_load(const loop::Load& load);
-  void prefetch(const loop::Load& load);
   // Lane by lane: a function of the lane, and the routine that calls it.
   bool by_lane(const loop::Load& load) const;
   std::string lane_load(const loop::Load& load, const std::string& name);

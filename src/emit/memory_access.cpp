@@ -12,16 +12,7 @@ namespace {
 // The vocabulary stores past the caches in these types.
 bool can_stream(DType dtype) { return dtype == DType::f32 || dtype == DType::i32; }
 
-// Whether the expression grows with the variable, and is not only taken modulo something.
-bool advances(const Sym& index, std::string_view variable) {
-  for (const Sym::Term& term : index.terms()) {
-    for (const auto& atom : term.atoms) {
-      if (atom->kind == Sym::Atom::Kind::variable && atom->name == variable) return true;
-      if (atom->kind == Sym::Atom::Kind::floor_div && advances(atom->left, variable)) return true;
-    }
-  }
-  return false;
-}
+constexpr int64_t cache_line = 64;
 
 }  // namespace
 
@@ -34,7 +25,6 @@ void Emitter::emit(const Load& load) {
   if (!varying && in_subscripts_.contains(load.name) && !is_float(load.dtype)) {
     return emit_subscript_load(load);
   }
-  if (varying && load.guards.empty() && !target_.cuda) prefetch(load);
   const auto uses = uses_.find(load.name);
   const bool kept = uses != uses_.end() && uses->second.contains("row");
   if (kept && chunk_ && !by_lane(load) && load.guards.empty() &&
@@ -89,28 +79,22 @@ void Emitter::emit_subscript_load(const Load& load) {
   values_[load.name] = std::move(value);
 }
 
-void Emitter::prefetch(const Load& load) {
-  for (const auto& [var, ahead] : fetched_) {
-    if (!load.index.uses(var) || access(load.index).kind != LaneAccess::contiguous) continue;
-    Sym later = load.index.substitute({{var, Sym::var(var) + Sym(ahead)}});
-    int64_t lines = std::max<int64_t>(target_.lanes * byte_size(load.dtype) / 64, 1);
-    line(fmt::format("prefetch_lines<{}, 2>((const char*)({}));", lines,
-                     pointer(load.buffer, access(later).index)));
+// On a GPU other threads are what hides the way from memory.
+void Emitter::emit(const Prefetch& hint) {
+  if (target_.cuda) return;
+  const int64_t bytes = byte_size(buffer_dtypes_.at(hint.buffer));
+  const LaneAccess at = access(hint.index);
+  const bool rows = differs_by_row(hint.index);
+  const int64_t columns = at.kind == LaneAccess::uniform      ? 1
+                          : chunk_ && !chunk_->across.empty() ? across_columns
+                                                              : target_.lanes;
+  const int64_t lines = std::max<int64_t>(columns * bytes / cache_line, 1);
+  const std::string what = hint.level == 1 ? fmt::to_string(lines) : fmt::format("{}, 2", lines);
+  if (rows) {
+    return line(
+        fmt::format("prefetch_rows<{}>({});", what, rows_arguments(hint.buffer, hint.index)));
   }
-  if (chunk_->prefetch_bytes == 0) return;
-  if (differs_by_row(load.index)) {
-    if (access(load.index).kind != LaneAccess::contiguous) return;
-    int64_t lines = std::max<int64_t>(across_columns * byte_size(load.dtype) / 64, 1);
-    return line(fmt::format("prefetch_rows<{}>({}, {});", lines,
-                            rows_arguments(load.buffer, load.index), chunk_->prefetch_bytes));
-  }
-  if (!chunk_->across.empty()) return;  // read once for four rows
-  // What the iterations of the phase read again and again stays in a cache by itself.
-  if (!advances(load.index, phase_var_) || access(load.index).kind != LaneAccess::contiguous)
-    return;
-  int64_t lines = std::max<int64_t>(target_.lanes * byte_size(load.dtype) / 64, 1);
-  line(fmt::format("prefetch_lines<{}>((const char*)({}) + {});", lines,
-                   pointer(load.buffer, access(load.index).index), chunk_->prefetch_bytes));
+  line(fmt::format("prefetch_lines<{}>({});", what, pointer(hint.buffer, at.index)));
 }
 
 std::string Emitter::load_text(const Load& load) {

@@ -24,8 +24,6 @@ struct PhaseState {
   std::map<std::string, std::set<std::string>> uses_;  // value → "store", "row", "other"
   Ranges ranges_;
   std::optional<Chunk> chunk_;
-  std::map<std::string, int64_t> fetched_;  // serial loop variable → iterations to prefetch ahead
-  std::string phase_var_;
   // Variables for expressions of the loops around: depth of the scope, text, name.
   struct Shared {
     size_t depth;

@@ -396,9 +396,7 @@ void Emitter::emit(const std::shared_ptr<Loop>& loop) {
   });
   if (target_.cuda && chunk_ && innermost) line(unrolled_text(*loop));
   open(fmt::format("for (long {0} = 0; {0} < {1}; {0}++) {{", var, extent));
-  if (loop->prefetch > 0) fetched_[loop->var] = loop->prefetch;
   statements(loop->body);
-  fetched_.erase(loop->var);
   close();
   names_.close();
 }

@@ -29,11 +29,6 @@ constexpr std::string_view small_text = R"(
 #define ALWAYS_INLINE __attribute__((always_inline))
 INLINE long min(long a, long b) { return a < b ? a : b; }
 INLINE long divisor(long size) { return size < 1 ? 1 : size; }
-template <int n, int near = 3>  // near 2: into the second-level cache
-INLINE void prefetch_lines(const char* p) {
-  __builtin_prefetch(p, 0, near);
-  if constexpr (n > 1) prefetch_lines<n - 1, near>(p + 64);
-}
 INLINE bool on_line(const void* p) { return (long)p % 64 == 0; }
 INLINE I32 lane_numbers() { return load_i32(lane_table); }
 INLINE int lane_limit(long n) { return n < 0 ? 0 : n > INGOT_LANES ? INGOT_LANES : (int)n; }

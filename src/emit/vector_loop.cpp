@@ -73,6 +73,7 @@ void each_access(const std::vector<Stmt>& body, const F& visit) {
   for (const Stmt& stmt : body) {
     if (const auto* load = std::get_if<Load>(&stmt)) visit(load->buffer, load->index);
     if (const auto* store = std::get_if<Store>(&stmt)) visit(store->buffer, store->index);
+    if (const auto* hint = std::get_if<Prefetch>(&stmt)) visit(hint->buffer, hint->index);
     if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt)) {
       each_access((*loop)->body, visit);
     }
@@ -138,7 +139,6 @@ void Emitter::vector_loop(const Loop& loop) {
   Chunk chunk;
   chunk.ir_var = loop.var;
   chunk.across = loop.across;
-  chunk.prefetch_bytes = loop.prefetch;
   chunk.inside = {loop.var};
   add_defined(body, chunk.inside);
   chunk_ = chunk;

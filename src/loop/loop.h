@@ -25,7 +25,7 @@
 // elements of their own, and share nothing but 1-lane accumulators declared outside, whose values
 // are combined in the order of the iterations. Not inside a vector or a spread loop. `for j in
 // vector(n) across q(4)` has the iterations (q, j), run as 4 rows by 16 values of j at a time, so
-// that what does not depend on q is loaded once for 4 rows: loads, arithmetic and stores only,
+// that what does not depend on q is loaded once for 4 rows: loads, arithmetic, stores, hints only,
 // subscripts that count with j or do not depend on it, n a multiple of 16. Iterations may store one
 // element twice where they store equal values: a block of rows that ends past the last row repeats
 // that one.
@@ -44,16 +44,13 @@ namespace ingot::loop {
 enum class LoopKind : uint8_t { serial, vector, spread };
 struct Loop;
 using Stmt = std::variant<Let, Load, IndexValue, Accumulator, Accumulate, Finish, Store, Product,
-                          Transpose, std::shared_ptr<Loop>>;
+                          Transpose, Prefetch, std::shared_ptr<Loop>>;
 inline constexpr int64_t across_rows = 4, across_columns = 16;
 struct Loop {
   std::string var;
   LoopKind kind;
   Sym extent;
   std::string across = {};  // vector loops: the row variable, or empty
-  // Of every contiguous load. Vector loops: so many bytes ahead. Serial loops inside a vector loop:
-  // so many iterations ahead, into the second-level cache.
-  int64_t prefetch = 0;
   std::vector<Stmt> body;
 };
 

@@ -3,13 +3,14 @@
 //     comment "a line"                      scratch row: f32[8192]
 //     report "a run-time error"             (number r of `report r` below, counted from 0)
 //     phase p in parallel(N) grain 4 { … }
-//   for j in vector(N) prefetch 2048 { … }  and  for k in serial(4) { … }
+//   for j in vector(N) { … }  and  for k in serial(4) { … }
 //   for j in vector(N) across q(4) { … }  and  for c in spread(2) { … }
 //   t: f32 = add(x0, 0.5)                   u: bool = lt(2: f32, 3)   v: f32 = elu(t, alpha=1)
 //   x0: f32 = load x[j - 3] if 0 <= j - 3 < 8 and 0 <= p < 4 else 0 report 0
 //   i: i64 = index 4*j                      m: bool = within 0 <= id < 8 report 0 of id
 //   acc s: f32 = sum lanes 64               s sum= t                  r: bf16 = finish s
 //   store y[j] = t                          stream y[j] = t           (past the caches)
+//   prefetch L1 x[j + 512]                  prefetch L2 x[j + N*k + 8*N]
 //   transpose tile[0] by 80 = x[64*p] by N rows 64 columns N
 //   product matmul f32 y[0] = x[0] * w[N] sizes m=8, n=N
 #include <algorithm>
@@ -22,8 +23,9 @@
 namespace ingot::loop {
 namespace {
 
-constexpr std::string_view keywords[] = {"acc", "for", "store",   "stream",  "product", "transpose",
-                                         "inf", "nan", "comment", "scratch", "report",  "phase"};
+constexpr std::string_view keywords[] = {"acc",      "for",     "store",  "stream", "product",
+                                         "prefetch", "inf",     "nan",    "report", "transpose",
+                                         "phase",    "comment", "scratch"};
 
 constexpr std::string_view kind_words[] = {"serial", "vector", "spread"};
 
@@ -191,12 +193,16 @@ class Printer {
                           t.src_stride.text(), t.rows.text(), t.columns.text()));
   }
 
+  void print(const Prefetch& prefetch) {
+    out_.line(
+        fmt::format("prefetch L{} {}", prefetch.level, place(prefetch.buffer, prefetch.index)));
+  }
+
   void print(const std::shared_ptr<Loop>& loop) {
     std::string how;
     if (!loop->across.empty()) {
       how = fmt::format(" across {}({})", name_text(loop->across), across_rows);
     }
-    if (loop->prefetch != 0) how += fmt::format(" prefetch {}", loop->prefetch);
     out_.open(fmt::format("for {} in {}({}){} {{", name_text(loop->var),
                           kind_words[static_cast<size_t>(loop->kind)], loop->extent.text(), how));
     body(loop->body);

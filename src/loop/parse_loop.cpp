@@ -160,6 +160,7 @@ class Parser {
     if (in_.accept("stream")) return store(StoreMode::streaming);
     if (in_.accept("product")) return product();
     if (in_.accept("transpose")) return transpose();
+    if (in_.accept("prefetch")) return prefetch();
     Location at = in_.location();
     std::string name = in_.identifier("a statement");
     if (!in_.accept(":")) return accumulate(name, at);
@@ -370,6 +371,14 @@ class Parser {
     return transpose;
   }
 
+  Stmt prefetch() {
+    Prefetch prefetch;
+    prefetch.level = in_.accept("L2") ? 2 : 1;
+    if (prefetch.level == 1) in_.expect("L1");
+    std::tie(prefetch.buffer, prefetch.index) = place();
+    return prefetch;
+  }
+
   Stmt loop() {
     auto loop = std::make_shared<Loop>();
     loop->var = in_.identifier("the loop's variable");
@@ -390,7 +399,6 @@ class Parser {
       }
       in_.expect(")");
     }
-    if (in_.accept("prefetch")) loop->prefetch = integer("the prefetch distance");
     loop->body = body();
     return loop;
   }

@@ -90,6 +90,7 @@ class Preparation {
     auto names = names_;
     std::vector<Step> steps;
     for (const Stmt& stmt : statements) {
+      if (std::holds_alternative<Prefetch>(stmt)) continue;
       steps.push_back(std::visit([this](const auto& s) -> Step { return step(s); }, stmt));
     }
     names_ = std::move(names);
@@ -231,6 +232,8 @@ class Preparation {
                          expression(t.rows),
                          expression(t.columns)};
   }
+
+  static Step step(const Prefetch& /*prefetch*/) { fail_internal("prepare", "a hint is no step"); }
 
   Step step(const std::shared_ptr<Loop>& loop) {
     auto step = std::make_shared<LoopStep>();

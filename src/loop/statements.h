@@ -112,4 +112,12 @@ struct Transpose {
   Sym rows, columns;  // of the source
 };
 
+// The element will soon be read, in a vector loop as many as its iterations at a time take: a hint
+// without meaning, which may be past the buffer's end. Into the first-level cache, or the second.
+struct Prefetch {
+  std::string buffer;
+  Sym index;
+  int level;  // of the cache, 1 or 2
+};
+
 }  // namespace ingot::loop

@@ -364,6 +364,17 @@ class Verifier {
     note(t.src, t.src_index, false);
   }
 
+  void verify(const Prefetch& prefetch) {
+    std::string what = "prefetch " + prefetch.buffer;
+    find_buffer(prefetch.buffer, what);
+    check(prefetch.level == 1 || prefetch.level == 2, "{}: level {}", what, prefetch.level);
+    subscript(prefetch.index, what);
+    if (vector_loop_ == outside) return;
+    std::optional<Sym> stride = prefetch.index.stride(vector_var_);
+    check(stride && (stride->is(0) || stride->is(1)), "{}: [{}] does not count with {}", what,
+          prefetch.index.text(), vector_var_);
+  }
+
   void verify(const std::shared_ptr<Loop>& loop) {
     check(loop != nullptr, "a loop is missing");
     bool varying = subscript(loop->extent, "loop " + loop->var);
@@ -438,8 +449,8 @@ class Verifier {
     for (const Stmt& stmt : loop.body) {
       const auto* load = std::get_if<Load>(&stmt);
       check(load != nullptr || std::holds_alternative<Let>(stmt) ||
-                std::holds_alternative<Store>(stmt),
-            "{}: loads, arithmetic and stores only", what);
+                std::holds_alternative<Store>(stmt) || std::holds_alternative<Prefetch>(stmt),
+            "{}: loads, arithmetic, stores and hints only", what);
       if (load == nullptr) continue;
       check(load->guards.empty(), "{}: {} is loaded with a guard", what, load->name);
       // An iteration may run twice, so what it reads has to stay.

@@ -56,7 +56,8 @@ void Nest::add_rows(const std::map<NodeId, std::string>& accumulators, const Sym
     loop::Operand operand = reduction_operand(r);
     values_.statements().push_back(loop::Accumulate{accumulator, operand});
   }
-  values_.close_loop(loop::LoopKind::serial, schedule_.streaming ? sweep_rows : 0);
+  prefetch_iterations(k, sweep_rows);
+  values_.close_loop(loop::LoopKind::serial);
 }
 
 // A band of few columns, or of the few that a GPU's warp has, in one loop over them; else sweeps of

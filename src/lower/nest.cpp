@@ -229,7 +229,8 @@ void Nest::plain_phase() {
     Sym first = blocked ? Sym(block) * (outer.empty() ? p : mod(p, blocks)) : Sym(0);
     open_vector(*inner, first, blocked ? block : 0);
     body();
-    values_.close_loop(loop::LoopKind::vector, elementwise_prefetch());
+    if (reduced_.empty()) prefetch_ahead(stream_distance);
+    values_.close_loop(loop::LoopKind::vector);
   } else {
     body();
   }
@@ -252,7 +253,8 @@ void Nest::flat_phase(const std::vector<Var>& outer, const Var& inner) {
   values_.open(j, min(Sym(flat_block), total - first));
   bind_outer(vars, first + Sym::var(j));
   body();
-  values_.close_loop(loop::LoopKind::vector, elementwise_prefetch());
+  prefetch_ahead(stream_distance);
+  values_.close_loop(loop::LoopKind::vector);
   add_phase(p, blocks, grain_for(flat_block));
 }
 
@@ -308,7 +310,8 @@ void Nest::row_blocks(const std::vector<Var>& outer, const Var& inner) {
   values_.open_across(j, whole, row);
   nest(first, j);
   body();
-  values_.close_loop(loop::LoopKind::vector, elementwise_prefetch() / loop::across_rows);
+  prefetch_ahead(stream_distance / loop::across_rows);
+  values_.close_loop(loop::LoopKind::vector);
   if (Sym rest = columns - whole; !rest.is(0)) {
     std::string k = values_.unique("k");
     values_.open(row, side);
@@ -335,11 +338,6 @@ void Nest::open_vector(const Var& var, const Sym& first, int64_t block) {
   values_.open(name, extent);
   values_.bind_var(var.parts.back().name, first + Sym::var(name));
   values_.bind_var(std::string(lane_variable), Sym::var(name));
-}
-
-int64_t Nest::elementwise_prefetch() const {
-  constexpr int64_t ahead = 2048;  // cpu-measured: T0, 2 KB ahead of every stream
-  return schedule_.streaming && reduced_.empty() ? ahead : 0;
 }
 
 // Few long rows: chunks of all rows in parallel leave partials, then rows combine them in order.

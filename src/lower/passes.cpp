@@ -184,7 +184,8 @@ std::map<NodeId, std::string> Nest::chunk(int level, const Sym& first, const Sym
     loop::Operand operand = reduction_operand(r);
     values_.statements().push_back(loop::Accumulate{accumulators[r], operand});
   }
-  values_.close_loop(vector ? loop::LoopKind::vector : loop::LoopKind::serial, row_prefetch(level));
+  if (vector) prefetch_rows(level);
+  values_.close_loop(vector ? loop::LoopKind::vector : loop::LoopKind::serial);
   for (NodeId r : reductions) {
     const Node& node = graph_[r];
     DType dtype = last_of_row ? values_.kept_dtype(r) : compute_dtype(node.type.dtype);
@@ -252,17 +253,6 @@ void Nest::body() {
   for (int level = 1; level <= levels_; ++level) pass(level);
   final_pass();
   for (int level = 0; level <= levels_; ++level) store_outputs(level, false);
-}
-
-// The next row is fetched while this one is computed: in the second pass of several, for rows that
-// fit L1.
-int64_t Nest::row_prefetch(int level) const {
-  constexpr int64_t longest = 16384, ahead = 2048;
-  if (columns_ || !schedule_.streaming) return 0;
-  std::optional<int64_t> length = reduced_.back().extent.constant();
-  int64_t bytes = length ? *length * 4 : 0;
-  if (bytes == 0 || bytes > longest) return level == 1 ? ahead : 0;
-  return level == std::min(2, levels_) ? bytes : 0;
 }
 
 // Split rows: one chunk's partials into workspaces; the chunk is given by split_chunk_.

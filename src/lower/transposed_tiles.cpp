@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t side = 64;            // of a tile
 constexpr int64_t pitch = side + 16;    // its rows in different sets of the cache
-constexpr int64_t most_columns = 4096;  // that an iteration goes through, tile by tile
+constexpr int64_t longest_walk = 4096;  // that an iteration goes through, tile by tile
 
 // `block`, or what is left of `extent` from `first` on.
 Sym part_of(const Sym& extent, const Sym& first, int64_t block) {
@@ -39,6 +39,7 @@ std::vector<Nest::Tile> Nest::transposed_operands() {
   return tiles;
 }
 
+// An iteration goes through the tiles of one block of rows of the operands, or of the outputs.
 void Nest::tile_phase() {
   std::vector<Var> outer = merged(kept_, true);
   const Var rows = outer.back();  // of the operands in memory: the outputs' last variable
@@ -50,21 +51,25 @@ void Nest::tile_phase() {
               schedule_.tile_variable);
   const Var columns = *found;
   outer.erase(found);
+  const Var& walked = schedule_.tiles_along_outputs ? rows : columns;
+  const Var& fixed = schedule_.tiles_along_outputs ? columns : rows;
   const std::vector<Tile> tiles = transposed_operands();
   Sym others(1);
   for (const Var& var : outer) others = others * var.extent;
-  const Sym blocks = ceil_div(rows.extent, Sym(side));
-  const Sym parts = ceil_div(columns.extent, Sym(most_columns));
+  const Sym blocks = ceil_div(fixed.extent, Sym(side));
+  const Sym parts = ceil_div(walked.extent, Sym(longest_walk));
 
   std::string p = values_.unique("p"), tile = values_.unique("tile"), i = values_.unique("i"),
               j = values_.unique("j");
   values_.open(p, others * blocks * parts);
   Sym rest = floor_div(Sym::var(p), parts);
   bind_outer(outer, floor_div(rest, blocks));
-  Sym row = Sym(side) * (outer.empty() ? rest : mod(rest, blocks));
-  Sym part = Sym(most_columns) * mod(Sym::var(p), parts);
-  values_.open(tile, ceil_div(part_of(columns.extent, part, most_columns), Sym(side)));
-  Sym column = part + Sym(side) * Sym::var(tile);
+  const Sym block = Sym(side) * (outer.empty() ? rest : mod(rest, blocks));
+  const Sym part = Sym(longest_walk) * mod(Sym::var(p), parts);
+  values_.open(tile, ceil_div(part_of(walked.extent, part, longest_walk), Sym(side)));
+  const Sym step = part + Sym(side) * Sym::var(tile);
+  const Sym row = schedule_.tiles_along_outputs ? step : block;
+  const Sym column = schedule_.tiles_along_outputs ? block : step;
   const Sym height = part_of(rows.extent, row, side), width = part_of(columns.extent, column, side);
   auto bind = [&](const Var& var, const Sym& place) {
     for (const DomainVar& each : var.parts) values_.bind_var(each.name, Sym(0));
@@ -77,8 +82,17 @@ void Nest::tile_phase() {
         each.buffer, values_.buffer(each.node), Sym(0), values_.substituted(each.flat), Sym(pitch),
         *each.flat.stride(rows.parts.back().name), height, width});
   }
-  values_.open(i, width);
   values_.open(j, height);
+  values_.open(i, width);
+  // The tile that comes next, row by row of the operand.
+  bind(rows, row + Sym::var(i));
+  bind(columns, column + Sym::var(j));
+  for (const Tile& each : tiles) {
+    if (!schedule_.streaming) break;
+    const Sym next = *each.flat.stride(walked.parts.back().name) * Sym(side);
+    values_.statements().push_back(
+        loop::Prefetch{values_.buffer(each.node), values_.substituted(each.flat) + next, 2});
+  }
   bind(rows, row + Sym::var(j));
   bind(columns, column + Sym::var(i));
   for (const Tile& each : tiles) {
@@ -86,10 +100,11 @@ void Nest::tile_phase() {
                          Sym(pitch) * Sym::var(i) + Sym::var(j));
   }
   body();
+  prefetch_iterations(tile, 1);
+  values_.close_loop(loop::LoopKind::serial);
   values_.close_loop(loop::LoopKind::vector);
   values_.close_loop(loop::LoopKind::serial);
-  values_.close_loop(loop::LoopKind::serial);
-  int64_t length = std::min(columns.extent.constant().value_or(most_columns), most_columns);
+  int64_t length = std::min(walked.extent.constant().value_or(longest_walk), longest_walk);
   add_phase(p, others * blocks * parts, grain_for(side * length));
 }
 

@@ -120,7 +120,7 @@ std::vector<loop::Stmt> Values::close() {
 
 bool Values::never_runs(const Scope& scope) { return !scope.var.empty() && scope.extent.is(0); }
 
-void Values::close_loop(loop::LoopKind kind, int64_t prefetch) {
+void Values::close_loop(loop::LoopKind kind) {
   if (never_runs(scopes_.back())) {
     close();
     return;
@@ -130,7 +130,6 @@ void Values::close_loop(loop::LoopKind kind, int64_t prefetch) {
   nest->extent = scopes_.back().extent;
   nest->across = scopes_.back().across;
   nest->kind = kind;
-  nest->prefetch = prefetch;
   nest->body = close();
   if (!nest->body.empty()) statements().push_back(nest);
 }

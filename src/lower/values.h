@@ -42,7 +42,13 @@ class Values {
   void open_across(const std::string& var, const Sym& extent, const std::string& row_var);
   std::vector<loop::Stmt> close();
   // Closes the scope and appends it to the enclosing one as a loop, unless it never runs.
-  void close_loop(loop::LoopKind kind, int64_t prefetch = 0);
+  void close_loop(loop::LoopKind kind);
+  // Variables of the phase, and of the innermost loop or one around it.
+  const std::string& phase_variable() const { return scopes_.front().var; }
+  const std::string& variable(size_t around = 0) const {
+    return scopes_[scopes_.size() - 1 - around].var;
+  }
+  const std::string& row_variable() const { return scopes_.back().across; }
   std::vector<loop::Stmt>& statements() { return scopes_.back().body; }
 
   // The node's element at `index` (in domain variables).

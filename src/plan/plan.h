@@ -56,8 +56,9 @@ struct Schedule {
   // columns that a block of threads covers (0: all of them).
   bool spread_rows = false;
   int64_t thread_rows = 1, block_columns = 0;
-  std::string tile_variable;   // operands count with it, not with the last: turned over in tiles
-  int64_t block_rows = 0;      // contraction: rows of the product a block computes
+  std::string tile_variable;  // operands count with it, not with the last: turned over in tiles
+  bool tiles_along_outputs = false;  // one after the other along rows of the outputs
+  int64_t block_rows = 0;            // contraction: rows of the product a block computes
   std::vector<NodeId> staged;  // values kept in a row buffer between passes instead of recomputed
   struct AtLeast {
     Sym value;

@@ -16,6 +16,7 @@ constexpr int64_t fewest_blocked_rows = 32;   // fewer: repeating the last row c
 constexpr int64_t fewest_band_rows = 32;      // fewer: the partials cost too much
 constexpr int64_t fewest_band_columns = 256;  // fewer of unknown number are summed up in registers
 constexpr int64_t shortest_tile = 16;         // shorter sides: lane by lane
+constexpr double hiding_instructions = 16;    // an element, behind which a transposed read hides
 constexpr int64_t split_length = 32 * trailing_chunk;  // shorter rows are not worth a second phase
 
 // Guards that hold for every size vanish; a variant whose guards cannot hold does too.
@@ -171,11 +172,16 @@ std::optional<std::string> tile_variable(const Graph& graph, const Group& group,
   return std::nullopt;
 }
 
-Schedule transposed_tiles(const Analysis& analysis, const Schedule& plain,
-                          const std::string& variable) {
+// Reading is hidden behind arithmetic if there is enough of it, and then stores bind, which like
+// long runs; else it is the reads that do.
+Schedule transposed_tiles(const Graph& graph, const Group& group, const Analysis& analysis,
+                          const Schedule& plain, const std::string& variable) {
   Schedule schedule = plain;
   schedule.name = "transposed tiles";
   schedule.tile_variable = variable;
+  double instructions = 0;
+  for (NodeId id : group.nodes) instructions += instructions_of(graph[id], false);
+  schedule.tiles_along_outputs = instructions >= hiding_instructions;
   for (const DomainVar& var : analysis.domain.vars) {
     if (var.name == variable) schedule.guards.push_back({var.extent, shortest_tile});
   }
@@ -308,7 +314,7 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
   }
   if (std::optional<std::string> variable =
           device.gpu ? std::nullopt : tile_variable(graph, group, analysis)) {
-    Schedule tiles = transposed_tiles(analysis, plain, *variable);
+    Schedule tiles = transposed_tiles(graph, group, analysis, plain, *variable);
     offer(streaming(tiles));
     offer(std::move(tiles));
   }

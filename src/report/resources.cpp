@@ -74,6 +74,7 @@ struct Visitor {
   }
   void operator()(const loop::Product&) const {}
   void operator()(const loop::Transpose&) const {}
+  void operator()(const loop::Prefetch&) const {}
   void operator()(const std::shared_ptr<loop::Loop>& loop) const { visit(loop->body, lifetimes); }
 };
 

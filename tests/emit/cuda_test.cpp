@@ -29,7 +29,8 @@ TEST(Cuda, ElementwiseABlockARowSixteenBytesAThread) {
   const KernelSource source = cuda(R"(
     kernel bias(x: bf16[B*8192] in, b: bf16[8192] in, y: bf16[B*8192] out) sizes(B) {
       phase p in parallel(B) grain 1 {
-        for j in vector(8192) prefetch 2048 {
+        for j in vector(8192) {
+          prefetch L1 x[8192*p + j + 1024]
           x0: bf16 = load x[8192*p + j]
           b0: bf16 = load b[j]
           t: bf16 = add(x0, b0)

@@ -322,14 +322,16 @@ TEST(Emit, RowPointers) {
   EXPECT_NE(compiled.sources[0].text.find("load_f32(x_row + j, live)"), std::string::npos);
 }
 
-// Rows side by side: what is some iterations ahead is fetched into the second-level cache.
-TEST(Emit, SerialLoopsInsideVectorLoopsFetchAhead) {
+// As many lines as the lanes of a chunk take, and one for an element that is the same for all.
+TEST(Emit, HintsFetchAhead) {
   Compiled compiled = compile_kernels({R"(
     kernel k(x: f32[21*N] in, y: f32[N] in, s: f32[3*N] out) sizes(N) {
       phase p in parallel(3) grain 1 {
         for j in vector(N) {
           acc a: f32 = sum lanes 1
-          for k in serial(7) prefetch 8 {
+          for k in serial(7) {
+            prefetch L2 x[7*N*p + N*k + j + 8*N]
+            prefetch L1 y[p]
             x0: f32 = load x[7*N*p + N*k + j]
             y0: f32 = load y[j]
             t: f32 = mul(x0, y0)
@@ -342,10 +344,10 @@ TEST(Emit, SerialLoopsInsideVectorLoopsFetchAhead) {
     })"});
   for (int64_t n : lengths) expect_same_sums(compiled, 0, {{"N", n}});
   const std::string& text = compiled.sources[0].text;
-  EXPECT_NE(text.find("prefetch_lines<4, 2>((const char*)(x + 8 * N + N * k + 7 * N * p + j));"),
+  EXPECT_NE(text.find("prefetch_lines<4, 2>(x + 8 * N + N * k + 7 * N * p + j);"),
             std::string::npos)
       << text;
-  EXPECT_EQ(text.find("prefetch_lines<4, 2>((const char*)(y"), std::string::npos);
+  EXPECT_NE(text.find("prefetch_lines<1>(y + p);"), std::string::npos) << text;
 }
 
 // Whole blocks in registers, and what is left of rows and columns.

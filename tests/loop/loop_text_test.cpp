@@ -16,7 +16,9 @@ constexpr std::string_view every_statement =
   phase p in parallel(B) grain 4 {
     `for`: i64 = load `a b`[p]
     acc s: f32 = sum lanes 64
-    for j in vector(64) prefetch 2048 {
+    for j in vector(64) {
+      prefetch L1 x[j + 64*p + 512]
+      prefetch L2 x[j + 64*p + 1024]
       x0: bf16 = load x[64*for + j] if 0 <= for < B and 0 <= j - 3 < 61 else -1.5 report 0
       i: i32 = index 4*j + p
       m: bool = within 0 <= j - 3 < 61 report 0
@@ -64,19 +66,21 @@ TEST(LoopText, FieldsAreRead) {
   EXPECT_EQ(kernel.phases[0].grain, 4);
   const auto& loop = *std::get<std::shared_ptr<Loop>>(kernel.phases[0].body[2]);
   EXPECT_EQ(loop.kind, LoopKind::vector);
-  EXPECT_EQ(loop.prefetch, 2048);
-  const auto& load = std::get<Load>(loop.body[0]);
+  const auto& hint = std::get<Prefetch>(loop.body[1]);
+  EXPECT_EQ(hint.level, 2);
+  EXPECT_EQ(hint.index.text(), "j + 64*p + 1024");
+  const auto& load = std::get<Load>(loop.body[2]);
   EXPECT_EQ(load.guards.size(), 2u);
   EXPECT_EQ(load.otherwise.real, -1.5);
   EXPECT_EQ(load.report, 0);
-  const auto& index = std::get<IndexValue>(loop.body[1]);
+  const auto& index = std::get<IndexValue>(loop.body[3]);
   EXPECT_EQ(index.value.text(), "4*j + p");
-  const auto& sum = std::get<Let>(loop.body[3]);
+  const auto& sum = std::get<Let>(loop.body[5]);
   EXPECT_EQ(sum.operand_dtypes, (std::vector<DType>{DType::bf16, DType::bf16}));
-  const auto& compare = std::get<Let>(loop.body[4]);
+  const auto& compare = std::get<Let>(loop.body[6]);
   EXPECT_EQ(compare.operand_dtypes, (std::vector<DType>{DType::f32, DType::f32}));
-  EXPECT_EQ(std::get<Let>(loop.body[5]).attrs, std::vector<double>{0.1});
-  EXPECT_EQ(std::get<Let>(loop.body[8]).operand_dtypes[0], DType::boolean);
+  EXPECT_EQ(std::get<Let>(loop.body[7]).attrs, std::vector<double>{0.1});
+  EXPECT_EQ(std::get<Let>(loop.body[10]).operand_dtypes[0], DType::boolean);
   const auto& product = std::get<Product>(kernel.phases[1].body[1]);
   EXPECT_EQ(product.sizes[1].second.text(), "`n m`");
 }
@@ -84,7 +88,8 @@ TEST(LoopText, FieldsAreRead) {
 TEST(LoopText, LoopsAcrossRows) {
   std::string text(R"(kernel k(x: f32[64] in, y: f32[64] out) sizes() {
   phase p in parallel(1) grain 1 {
-    for j in vector(16) across `a row`(4) prefetch 512 {
+    for j in vector(16) across `a row`(4) {
+      prefetch L1 x[16*`a row` + j + 128]
       a: f32 = load x[16*`a row` + j]
       store y[16*`a row` + j] = a
     }
@@ -146,7 +151,7 @@ TEST(LoopText, Errors) {
   EXPECT_EQ(error_of("t: f32 = elu(1)"), "elu needs alpha=…");
   EXPECT_EQ(error_of("t: f32 = elu(1, alpha=1) form fast"), "elu has no form 'fast'");
   EXPECT_EQ(error_of("t: f32 = gelu(1) form half"),
-            "gelu has no form 'half'; it has fast, bf16, f16");
+            "gelu has no form 'half'; it has fast, bf16, f16, nearest");
   EXPECT_EQ(error_of("t: f32 = elu(1, beta=2)"),
             "elu: unexpected attribute 'beta'; attributes: alpha");
 }

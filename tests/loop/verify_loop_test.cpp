@@ -137,6 +137,16 @@ TEST(VerifyLoop, TransposedTiles) {
             "transpose s = x: inside a vector loop");
 }
 
+// A hint may be for a place behind the buffer's end.
+TEST(VerifyLoop, Hints) {
+  EXPECT_EQ(error_of("prefetch L2 x[p + 9999999] for j in vector(4) { prefetch L1 z[j] }"),
+            "no error");
+  EXPECT_EQ(error_of("prefetch L1 w[p]"), "prefetch w: no buffer 'w'");
+  EXPECT_EQ(error_of("prefetch L1 x[k]"), "prefetch x: 'k' in k is not defined here");
+  EXPECT_EQ(error_of("for j in vector(4) { prefetch L1 x[2*j] }"),
+            "prefetch x: [2*j] does not count with j");
+}
+
 TEST(VerifyLoop, LoopsAcrossRows) {
   auto across = [](const std::string& body) {
     return error_of("for j in vector(32) across q(4) {" + body + "}");
@@ -153,7 +163,8 @@ TEST(VerifyLoop, LoopsAcrossRows) {
             "loop j across q: a is loaded with a guard");
   EXPECT_EQ(across("a: i64 = load i[j] b: f32 = load x[j + a]"),
             "loop j across q: [a + j] depends on 'a'");
-  EXPECT_EQ(across("a: i64 = index j"), "loop j across q: loads, arithmetic and stores only");
+  EXPECT_EQ(across("a: i64 = index j"),
+            "loop j across q: loads, arithmetic, stores and hints only");
   EXPECT_EQ(across("a: f32 = load y[128*p + 32*q + j] store y[128*p + 32*q + j] = a"),
             "loop j across q: loads from 'y', which it stores to");
   EXPECT_EQ(error_of("for j in vector(N) across q(4) { }"),

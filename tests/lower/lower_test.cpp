@@ -111,6 +111,8 @@ const Program programs[] = {
         s = sum(x, dims=[0]) p = prod(z, dims=[0]) return s, p })"},
     {"transposed_by_tiles", R"(graph g(x: f32[70, B], b: f32[70], z: f32[B, 70]) {
         t = transpose(x, perm=[1, 0]) u = add(t, b) y = mul(u, z) return y })"},
+    {"transposed_along_outputs", R"(graph g(x: f32[70, B], b: f32[70]) {
+        t = transpose(x, perm=[1, 0]) u = add(t, b) y = gelu(u) return y })"},
     {"transposed_images", R"(graph g(x: bf16[2, 17, B, 3], z: u8[19, B]) {
         t = transpose(x, perm=[0, 2, 3, 1]) y = relu(t) v = transpose(z, perm=[1, 0])
         return y, v })"},
@@ -131,8 +133,8 @@ void compare(const Program& program, int64_t size) {
     PlanOptions options;
     options.fusion = mode;
     Plan plan = make_plan(graph, device_model("cpu"), options);
-    for (const char* schedule :
-         {"", "rows, streaming", "row blocks", "split", "column bands", "transposed tiles"}) {
+    for (const char* schedule : {"", "rows, streaming", "row blocks", "split", "column bands",
+                                 "transposed tiles", "transposed tiles, streaming"}) {
       std::vector<Tensor> got =
           testing::interpret_plan(graph, plan, testing::lower_plan(graph, plan), inputs, schedule);
       ASSERT_EQ(got.size(), expected.size());
@@ -161,6 +163,48 @@ TEST_P(Lowered, TakesEmptyDimensions) { compare(GetParam(), 0); }
 
 INSTANTIATE_TEST_SUITE_P(Programs, Lowered, ::testing::ValuesIn(programs),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// The text of the kernel of the only group under the schedule.
+std::string lowered(const char* text, const std::string& schedule_name) {
+  Graph graph = run_graph_passes(parse_graph(text, "<test>"));
+  Plan plan = make_plan(graph, device_model("cpu"), {});
+  EXPECT_EQ(plan.groups.size(), 1u);
+  for (const Schedule& schedule : plan.groups[0].schedules) {
+    if (schedule.name == schedule_name) return print(lower(graph, plan, plan.groups[0], schedule));
+  }
+  return "no schedule " + schedule_name;
+}
+
+void expect_hint(const char* text, const std::string& schedule, const std::string& hint) {
+  const std::string streaming = lowered(text, schedule + ", streaming");
+  EXPECT_NE(streaming.find(hint), std::string::npos) << streaming;
+  const std::string cached = lowered(text, schedule);
+  EXPECT_NE(cached.find(" = load "), std::string::npos) << cached;
+  EXPECT_EQ(cached.find("prefetch"), std::string::npos) << cached;
+}
+
+TEST(Lower, OperandsBeyondTheCachesAreFetchedAhead) {
+  const char* sums = "graph g(x: f32[B, 512]) { s = sum(x, dims=[0]) return s }";
+  expect_hint(sums, "column bands", "prefetch L2 x[i1 + 512*k + 32768*p + 4096*sweep + 4096]");
+  const char* rows = "graph g(x: f32[B, 512], b: f32[512]) { y = add(x, b) return y }";
+  expect_hint(rows, "rows", "prefetch L1 x[512*i0 + i1 + 512]");
+  EXPECT_EQ(lowered(rows, "rows, streaming").find("prefetch L1 b"), std::string::npos);
+  const char* blocks = "graph g(x: bf16[B, 16384], b: bf16[16384]) { y = add(x, b) return y }";
+  expect_hint(blocks, "row blocks", "prefetch L1 x[i1 + 16384*min(4*p + q, B - 1) + 256]");
+  const char* softmax = "graph g(x: f32[B, 512]) { y = softmax(x, dim=-1) return y }";
+  expect_hint(softmax, "rows", "prefetch L1 x[512*i0 + i1 + 512]");
+  const char* turned = R"(graph g(x: f32[4096, 4096], z: f32[4096, 4096]) {
+      t = transpose(x, perm=[1, 0]) y = add(t, z) return y })";
+  expect_hint(turned, "transposed tiles", "prefetch L2 x[4096*i + j + 262144*p + 64*tile + 64]");
+  expect_hint(turned, "transposed tiles",
+              "prefetch L2 z[4096*i + j + 64*p + 262144*tile + 262144]");
+}
+
+TEST(Lower, TilesWithArithmeticFollowTheOutputs) {
+  const char* text = R"(graph g(x: f32[4096, 4096], z: f32[4096, 4096]) {
+      t = transpose(x, perm=[1, 0]) y = gelu(t) return y })";
+  expect_hint(text, "transposed tiles", "prefetch L2 x[4096*i + j + 64*p + 262144*tile + 262144]");
+}
 
 }  // namespace
 }  // namespace ingot

@@ -186,6 +186,7 @@ DType Values::kept_dtype(NodeId node) const {
 
 Form Values::form(NodeId node) const {
   const Node& n = graph_[node];
+  if (group_.narrowings.contains(node)) return Form::narrow;
   const bool exact = numerics_ == Numerics::exact;
   Form form = Form::full;
   if (n.type.dtype == DType::bf16) form = exact ? Form::nearest : Form::bf16;
@@ -288,6 +289,10 @@ Typed Values::compute(NodeId node, const std::vector<Sym>& index, const Context&
 
 Typed Values::elementwise(NodeId node, const std::vector<Sym>& index, const Context& context) {
   const Node& n = graph_[node];
+  if (auto narrowing = group_.narrowings.find(node);
+      narrowing != group_.narrowings.end() && !narrowing->second.polynomial.empty()) {
+    return polynomial(node, narrowing->second, index, context);
+  }
   const OpInfo& info = op_info(n.op);
   loop::Let let;
   std::set<std::string> needs;
@@ -310,6 +315,27 @@ Typed Values::elementwise(NodeId node, const std::vector<Sym>& index, const Cont
   std::string name = let.name;
   DType dtype = let.dtype;
   return place(std::move(let), name, dtype, needs);
+}
+
+// By Horner's rule.
+Typed Values::polynomial(NodeId node, const Narrowing& narrowing, const std::vector<Sym>& index,
+                         const Context& context) {
+  const Typed x = value(narrowing.operand, index, context);
+  std::set<std::string> needs;
+  if (const auto* name = std::get_if<std::string>(&x.operand)) needs.insert(*name);
+  Typed sum{loop::Literal{narrowing.polynomial[0]}, DType::f32};
+  for (size_t i = 1; i < narrowing.polynomial.size(); ++i) {
+    loop::Let let;
+    let.name = unique(graph_[node].name);
+    let.dtype = DType::f32;
+    let.op = Op::fma;
+    let.operands = {sum.operand, x.operand, loop::Literal{narrowing.polynomial[i]}};
+    let.operand_dtypes.assign(3, DType::f32);
+    const std::string name = let.name;
+    sum = place(std::move(let), name, DType::f32, needs);
+    needs.insert(name);
+  }
+  return sum;
 }
 
 Typed Values::load(const std::string& buffer, DType dtype, const Sym& flat, const Context& context,

@@ -95,6 +95,8 @@ class Values {
   Typed value(NodeId node, const std::vector<Sym>& index, const Context& context);
   Typed compute(NodeId node, const std::vector<Sym>& index, const Context& context);
   Typed elementwise(NodeId node, const std::vector<Sym>& index, const Context& context);
+  Typed polynomial(NodeId node, const Narrowing& narrowing, const std::vector<Sym>& index,
+                   const Context& context);
   Typed concat(NodeId node, const std::vector<Sym>& index, const Context& context);
   Typed pad(NodeId node, const std::vector<Sym>& index, const Context& context);
   Typed gather(NodeId node, const std::vector<Sym>& index, const Context& context);

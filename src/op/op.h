@@ -48,11 +48,9 @@ struct AttrInfo {
 // How the result's dtype follows from the operands'.
 enum class DTypeRule : uint8_t { same, boolean, attribute, second, index };  // index: i64
 
-// Which formula computes an elementwise op in f32: its own, or a shorter one with a stated bound.
-// On a GPU only: `wide` for f32 results in the modes wide and fast, `inner` for those of them that
-// become halves in the same kernel, `nearest` for bf16 in exact, with the bits of the full one.
-enum class Form : uint8_t { full, fast, bf16, f16, wide, inner, nearest };
-inline constexpr int form_count = 7;
+// Which formula computes an elementwise op in f32: its own, or another one, as ops.def says.
+enum class Form : uint8_t { full, fast, bf16, f16, wide, inner, nearest, narrow };
+inline constexpr int form_count = 8;
 
 // Sets of dtypes an op takes.
 enum class DTypeSet : uint8_t { any, number, floating, integer, boolean, integer_or_boolean, u64 };
@@ -62,8 +60,9 @@ struct OpFlag {
     commutative = 1,
     associative = 2,
     idempotent = 4,
-    view = 8,  // 0 bytes, 0 kernels: reshape transpose slice broadcast split
-    ids = 16,  // operand 1 holds positions in operand 0: integers of any kind
+    view = 8,      // 0 bytes, 0 kernels: reshape transpose slice broadcast split
+    ids = 16,      // operand 1 holds positions in operand 0: integers of any kind
+    corners = 32,  // of a box of operands, corners give the extreme results (graph/value_range.h)
   };
 };
 
@@ -83,6 +82,7 @@ struct OpInfo {
   std::string_view float_formula, integer_formula, boolean_formula;
   std::string_view shorter[form_count];  // by Form: in place of float_formula; "" = there is none
   std::string_view cuda[form_count];     // by Form: on a GPU, in place of the shorter one
+  double reach;                          // form narrow: magnitudes of operands that it is for
   double identity;                       // reductions; ±inf means the dtype's extreme for integers
   std::string_view onnx;                 // "Add", or "" ; several separated by spaces
   std::string_view doc;                  // one sentence

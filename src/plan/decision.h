@@ -22,6 +22,7 @@ enum class Reason : uint8_t {
   view,                // movement that is only an index map: nothing to fuse
   composite,           // parts of one op
   one_hot_product,     // a product that picks rows runs as a gather
+  value_range,         // the values are known to lie where a shorter formula holds
   // no
   different_iteration_space,
   would_cycle,

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
+#include "graph/value_range.h"
 #include "plan/decision.h"
 #include "plan/device_model.h"
 
@@ -85,6 +85,7 @@ struct Group {
   NodeId contraction = -1;
   Domain domain;
   std::vector<Schedule> schedules;
+  std::map<NodeId, Narrowing> narrowings;
   Traffic traffic;
   Sym flops;
   Sym product_flops;            // the library's part of them

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "plan/narrow.h"
 #include "plan/partition.h"
 
 namespace ingot {
@@ -302,6 +303,7 @@ Plan parse_plan(const Graph& graph, std::string_view text, const std::string& fi
   UnitGraph units = make_units(graph);
   SeparateBytes apart = separate(graph, units);
   plan.decisions = account(graph, units, edges_of(graph, units, plan.groups), plan.groups, apart);
+  narrow(graph, device, &plan);
   plan.separate_bytes = apart.total;
   plan.separate_kernels = kernels_alone(units);
   verify(graph, plan, "edited plan");

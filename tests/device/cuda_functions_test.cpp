@@ -90,5 +90,17 @@ TEST(CudaFunctions, NearestOnesHaveTheBitsOfTheirFormulaForEveryBfloat) {
   EXPECT_EQ(functions, 7);
 }
 
+// Those of the modes wide and fast: results that f32 holds as subnormal numbers become zeros.
+TEST(CudaFunctions, ApproximationsFlushWhatIsSubnormal) {
+  scalar::errors = {};
+  EXPECT_GT(scalar::exp(-90.0F), 0);
+  EXPECT_EQ(scalar::exp_approximate(-90.0F), 0);
+  EXPECT_EQ(scalar::exp_hardware(-90.0F), 0);
+  EXPECT_GT(scalar::sigmoid(-90.0F), 0);
+  EXPECT_EQ(scalar::sigmoid_approximate(-90.0F), 0);
+  EXPECT_LT(scalar::silu(-100.0F), 0);
+  EXPECT_EQ(scalar::silu_approximate(-100.0F), 0);
+}
+
 }  // namespace
 }  // namespace ingot::testing

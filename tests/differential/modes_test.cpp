@@ -158,5 +158,20 @@ TEST(Modes, FastIsWideWhereNoFormulaIsShorter) {
   }
 }
 
+TEST(Modes, ACollapsedChainIsNearTheOracle) {
+  const Graph source = parse_graph(R"(graph g(x: f32[B, 1000]) {
+      c = clip(x, min=-2, max=2) t = tanh(c) s = sigmoid(t) y = mul(t, s) a = mul(y, 1.01)
+      b = add(a, 0.1) u = tanh(b) v = sigmoid(u) z = mul(u, v) return z })",
+                                   "collapsed");
+  const std::vector<Tensor> inputs = random_inputs(source, {{"B", 50}}, 14);
+  const Tensor oracle = evaluate(source, inputs, Precision::wide)[0];
+  const std::vector<CompiledProgram> compiled = compile_all(source);
+  const size_t automatic = 1;
+  const Tensor exact = run(compiled[automatic].executable(1), inputs)[0];
+  const Tensor fast = run(compiled[2 * std::size(modes) + automatic].executable(2), inputs)[0];
+  EXPECT_NE(first_difference(fast, exact), "") << "nothing was collapsed";
+  EXPECT_LE(deviation(fast, oracle).largest, 0x1p-22);
+}
+
 }  // namespace
 }  // namespace ingot::testing

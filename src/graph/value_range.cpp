@@ -1,0 +1,85 @@
+#include "graph/value_range.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "op/apply.h"
+
+namespace ingot {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// A function's error and one rounding, relative: more than any function's bound in its own dtype.
+double slack(DType dtype) {
+  if (dtype == DType::bf16) return 0x1p-7;
+  return dtype == DType::f16 ? 0x1p-10 : 0x1p-20;
+}
+
+ValueRange widened(ValueRange range, DType dtype) {
+  const double more = range.magnitude() * slack(dtype);
+  if (!range.bounded() || more == 0) return range;
+  return {range.low - more, range.high + more};
+}
+
+ValueRange joined(const ValueRange& a, const ValueRange& b) {
+  return {std::min(a.low, b.low), std::max(a.high, b.high)};
+}
+
+// The extreme results lie at the corners of the box of operands; where one is NaN nothing is known.
+ValueRange of_corners(const Node& node, std::span<const ValueRange> operands) {
+  ValueRange range{infinity, -infinity};
+  for (unsigned corner = 0; corner < 1U << operands.size(); ++corner) {
+    std::vector<double> at;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      at.push_back((corner >> i & 1) != 0 ? operands[i].high : operands[i].low);
+    }
+    const double result = value_at(node, at);
+    if (std::isnan(result)) return {};
+    range = joined(range, {result, result});
+  }
+  return widened(range, node.type.dtype);
+}
+
+ValueRange range_of(const Node& node, std::span<const ValueRange> operands) {
+  const OpInfo& info = op_info(node.op);
+  if (const auto value = literal_value(node)) {
+    return std::isnan(*value) ? ValueRange{} : ValueRange{*value, *value};
+  }
+  if (!is_float(node.type.dtype) || operands.empty()) return {};
+  if ((info.flags & OpFlag::corners) != 0) return of_corners(node, operands);
+  if ((info.flags & OpFlag::view) != 0) return operands[0];
+  if (node.op == Op::select) return joined(operands[1], operands[2]);
+  return {};
+}
+
+}  // namespace
+
+bool ValueRange::bounded() const { return std::isfinite(low) && std::isfinite(high); }
+double ValueRange::magnitude() const { return std::max(std::fabs(low), std::fabs(high)); }
+
+double value_at(const Node& node, std::span<const double> operands) {
+  double at[3] = {};
+  std::ranges::copy(operands, at);
+  double attrs[3] = {};
+  size_t count = 0;
+  const OpInfo& info = op_info(node.op);
+  for (const AttrInfo& attr : info.attrs) {
+    if (attr.type == AttrType::real) attrs[count++] = real_attr(info, node.attrs, attr.name);
+  }
+  return formula<double>(node.op)(at[0], at[1], at[2], attrs[0], attrs[1], attrs[2]);
+}
+
+std::vector<ValueRange> value_ranges(const Graph& graph) {
+  std::vector<ValueRange> ranges;
+  ranges.reserve(graph.nodes.size());
+  std::vector<ValueRange> operands;
+  for (const Node& node : graph.nodes) {
+    operands.clear();
+    for (NodeId id : node.operands) operands.push_back(ranges[static_cast<size_t>(id)]);
+    ranges.push_back(range_of(node, operands));
+  }
+  return ranges;
+}
+
+}  // namespace ingot

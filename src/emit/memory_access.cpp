@@ -9,8 +9,12 @@ using namespace loop;
 
 namespace {
 
-// The vocabulary stores past the caches in these types.
-bool can_stream(DType dtype) { return dtype == DType::f32 || dtype == DType::i32; }
+// The vocabulary stores past the caches in these types; rows side by side in those of 4 bytes.
+bool can_stream(DType dtype, bool rows) {
+  if (dtype == DType::f32 || dtype == DType::i32) return true;
+  return !rows && (dtype == DType::f64 || dtype == DType::i64 || dtype == DType::bf16 ||
+                   dtype == DType::f16);
+}
 
 constexpr int64_t cache_line = 64;
 
@@ -208,7 +212,8 @@ void Emitter::store_vector(const Store& store, const std::string& text, const La
   const std::string stored =
       fmt::format("store_{}{}{}({}, {}{});", rows ? "" : whole_word(at.index), form, name, place,
                   text, live_argument());
-  if (store.mode != StoreMode::streaming || !can_stream(dtype) || target_.cuda) return line(stored);
+  if (store.mode != StoreMode::streaming || !can_stream(dtype, rows) || target_.cuda)
+    return line(stored);
   streams_ = true;
   // Rows of unknown length: some may start off a line, or end in a chunk.
   std::vector<std::string> conditions;

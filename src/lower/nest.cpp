@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "graph/reduction_order.h"
+#include "plan/cost.h"
 
 namespace ingot::lowering {
 namespace {
@@ -100,9 +101,22 @@ double Nest::instructions_of(NodeId id) const {
   const OpInfo& info = op_info(node.op);
   bool inside = std::binary_search(group_.nodes.begin(), group_.nodes.end(), id);
   if (!inside || info.category == Category::reduction) return 0;
-  double total = info.category == Category::elementwise ? info.instructions : 0;
+  double total = info.category == Category::elementwise
+                     ? ingot::instructions_of(node, schedule_.spread_rows)
+                     : 0;
   for (NodeId operand : node.operands) total += instructions_of(operand);
   return total;
+}
+
+// What a widened value of the group was: half as long a row.
+NodeId Nest::before_widening(NodeId id) const {
+  const Node& node = graph_[id];
+  if (node.op != Op::cast) return id;
+  const NodeId narrow = node.operands[0];
+  const bool inside = std::binary_search(group_.nodes.begin(), group_.nodes.end(), narrow);
+  const bool halves = is_float(graph_[narrow].type.dtype) && is_float(node.type.dtype) &&
+                      byte_size(values_.kept_dtype(narrow)) < byte_size(node.type.dtype);
+  return inside && halves ? narrow : id;
 }
 
 // A value of the plan's choice is kept between passes: in its own output, in the row of an output
@@ -110,7 +124,8 @@ double Nest::instructions_of(NodeId id) const {
 void Nest::choose_staging() {
   if (group_.contraction >= 0 && columns_) return;
   std::vector<NodeId> taken;
-  for (NodeId id : schedule_.staged) {
+  for (NodeId chosen : schedule_.staged) {
+    const NodeId id = schedule_.spread_rows ? chosen : before_widening(chosen);
     auto demand = findings_->demands.find(id);
     if (demand == findings_->demands.end() || demand->second.size() != 1 || is_empty(id)) continue;
     int level = level_.at(id);
@@ -229,7 +244,7 @@ void Nest::plain_phase() {
     Sym first = blocked ? Sym(block) * (outer.empty() ? p : mod(p, blocks)) : Sym(0);
     open_vector(*inner, first, blocked ? block : 0);
     body();
-    if (reduced_.empty()) prefetch_ahead(stream_distance);
+    if (reduced_.empty()) prefetch_streams();
     values_.close_loop(loop::LoopKind::vector);
   } else {
     body();
@@ -253,7 +268,7 @@ void Nest::flat_phase(const std::vector<Var>& outer, const Var& inner) {
   values_.open(j, min(Sym(flat_block), total - first));
   bind_outer(vars, first + Sym::var(j));
   body();
-  prefetch_ahead(stream_distance);
+  prefetch_streams();
   values_.close_loop(loop::LoopKind::vector);
   add_phase(p, blocks, grain_for(flat_block));
 }
@@ -310,7 +325,7 @@ void Nest::row_blocks(const std::vector<Var>& outer, const Var& inner) {
   values_.open_across(j, whole, row);
   nest(first, j);
   body();
-  prefetch_ahead(stream_distance / loop::across_rows);
+  prefetch_streams(loop::across_rows);
   values_.close_loop(loop::LoopKind::vector);
   if (Sym rest = columns - whole; !rest.is(0)) {
     std::string k = values_.unique("k");

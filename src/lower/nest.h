@@ -18,9 +18,6 @@ struct Findings {
 // Stands for the lane (0…63) of a block of columns in staged rows.
 inline constexpr std::string_view lane_variable = "@lane";
 
-// Bytes that streams are fetched ahead: the best of 512 to 8192 on the CPU measured.
-inline constexpr int64_t stream_distance = 2048;
-
 class Nest {
  public:
   // `findings` of a dry run, or null for the dry run itself.
@@ -113,7 +110,7 @@ class Nest {
   std::pair<Sym, Sym> innermost(bool chunked) const;
   int64_t chunk_length() const;
   // Hints before the loads of the innermost loop.
-  void prefetch_ahead(int64_t bytes);
+  void prefetch_streams(int64_t streams = 1);
   void prefetch_rows(int level);
   void prefetch_iterations(const std::string& var, int64_t ahead);
   std::map<NodeId, std::string> chunk_partials(const Sym& count, const Sym& part);
@@ -126,6 +123,7 @@ class Nest {
   int store_level(NodeId output) const;
   bool is_empty(NodeId id) const;
   double instructions_of(NodeId id) const;
+  NodeId before_widening(NodeId id) const;
   std::vector<NodeId> reductions_at(int level) const;
   std::vector<NodeId> nodes_of(Category category) const;
   loop::Operand scan_step(NodeId scan, const std::string& accumulator);

@@ -41,14 +41,12 @@ class Nest {
     int level;
     bool own_output;  // the group stores it anyway
   };
-
   struct Band {                              // of rows, of a column reduction
     std::map<NodeId, std::string> partials;  // workspaces by reduction
     Sym first_row, rows, first_column;
     int64_t block = 0;  // columns of an iteration; 0: all
     Sym place;          // of a column's partial, in domain variables
   };
-
   struct Tile {  // of an operand that is read across its rows, at the subscript `flat`
     NodeId node;
     std::string buffer;
@@ -109,7 +107,6 @@ class Nest {
   bool has_chunks() const;
   std::pair<Sym, Sym> innermost(bool chunked) const;
   int64_t chunk_length() const;
-  // Hints before the loads of the innermost loop.
   void prefetch_streams(int64_t streams = 1);
   void prefetch_rows(int level);
   void prefetch_iterations(const std::string& var, int64_t ahead);

@@ -46,10 +46,9 @@ struct Domain {
 
 // A choice of schedule for a group, guarded at run time: the first variant whose guards hold runs.
 struct Schedule {
-  std::string name;        // "rows", "flat", "rows, streaming", "split"
-  bool streaming = false;  // non-temporal stores and prefetch for outputs beyond the cache
-  bool split_rows =
-      false;  // few long rows: chunks of a row in parallel, partials combined in order
+  std::string name;           // "rows", "flat", "rows, streaming", "split"
+  bool streaming = false;     // non-temporal stores and prefetch for outputs beyond the cache
+  bool split_rows = false;    // few long rows: chunks in parallel, partials combined in order
   bool column_bands = false;  // columns: bands of rows in parallel, partials combined in order
   bool row_blocks = false;    // four rows side by side: row vectors are loaded once for them
   // On a GPU: each chunk of a row on a warp of its own; rows that a thread advances side by side;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "op/apply.h"
 
@@ -29,12 +30,13 @@ ValueRange joined(const ValueRange& a, const ValueRange& b) {
 // The extreme results lie at the corners of the box of operands; where one is NaN nothing is known.
 ValueRange of_corners(const Node& node, std::span<const ValueRange> operands) {
   ValueRange range{infinity, -infinity};
+  const auto [p, q, r] = real_attrs(node);
   for (unsigned corner = 0; corner < 1U << operands.size(); ++corner) {
-    std::vector<double> at;
+    std::array<double, 3> at{};
     for (size_t i = 0; i < operands.size(); ++i) {
-      at.push_back((corner >> i & 1) != 0 ? operands[i].high : operands[i].low);
+      at[i] = (corner >> i & 1) != 0 ? operands[i].high : operands[i].low;
     }
-    const double result = value_at(node, at);
+    const double result = formula<double>(node.op)(at[0], at[1], at[2], p, q, r);
     if (std::isnan(result)) return {};
     range = joined(range, {result, result});
   }
@@ -58,16 +60,14 @@ ValueRange range_of(const Node& node, std::span<const ValueRange> operands) {
 bool ValueRange::bounded() const { return std::isfinite(low) && std::isfinite(high); }
 double ValueRange::magnitude() const { return std::max(std::fabs(low), std::fabs(high)); }
 
-double value_at(const Node& node, std::span<const double> operands) {
-  double at[3] = {};
-  std::ranges::copy(operands, at);
-  double attrs[3] = {};
+std::array<double, 3> real_attrs(const Node& node) {
+  std::array<double, 3> attrs{};
   size_t count = 0;
   const OpInfo& info = op_info(node.op);
   for (const AttrInfo& attr : info.attrs) {
     if (attr.type == AttrType::real) attrs[count++] = real_attr(info, node.attrs, attr.name);
   }
-  return formula<double>(node.op)(at[0], at[1], at[2], attrs[0], attrs[1], attrs[2]);
+  return attrs;
 }
 
 std::vector<ValueRange> value_ranges(const Graph& graph) {

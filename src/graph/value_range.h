@@ -2,8 +2,8 @@
 // times its own sigmoid in [-0.74, 0.74].
 #pragma once
 
+#include <array>
 #include <limits>
-#include <span>
 
 #include "graph/graph.h"
 
@@ -27,7 +27,7 @@ struct Narrowing {
 // Of every node. Rounding, and the errors of functions, are taken in.
 std::vector<ValueRange> value_ranges(const Graph& graph);
 
-// What an elementwise node gives in f64 for the values of its operands.
-double value_at(const Node& node, std::span<const double> operands);
+// An elementwise node's real attributes, as its formula takes them.
+std::array<double, 3> real_attrs(const Node& node);
 
 }  // namespace ingot

@@ -1,39 +1,71 @@
 // A chain of functions of one value as one polynomial: Chebyshev interpolation in the range of the
 // value, of the least degree that is good enough.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
 #include "graph/value_range.h"
+#include "op/apply.h"
 #include "plan/narrow.h"
 
 namespace ingot {
 namespace {
 
-constexpr int samples = 2000;
+constexpr int samples = 2000, few_samples = 64;
 
-double value_of(const Graph& graph, const Chain& chain, double x) {
-  std::map<NodeId, double> values{{chain.base, x}};
-  for (NodeId id : chain.nodes) {
-    std::vector<double> operands;
-    for (NodeId operand : graph[id].operands) {
-      const auto literal = literal_value(graph[operand]);
-      operands.push_back(literal ? *literal : values.at(operand));
+// The chain as a function of its base, made once for many values.
+class Function {
+ public:
+  Function(const Graph& graph, const Chain& chain) {
+    std::map<NodeId, size_t> places{{chain.base, 0}};
+    for (NodeId id : chain.nodes) {
+      const Node& node = graph[id];
+      Step step{formula<double>(node.op), real_attrs(node), {}, {}};
+      step.place.fill(literal_place);
+      for (size_t i = 0; i < node.operands.size(); ++i) {
+        const auto literal = literal_value(graph[node.operands[i]]);
+        step.literal[i] = literal.value_or(0);
+        step.place[i] = literal ? literal_place : places.at(node.operands[i]);
+      }
+      steps_.push_back(step);
+      places[id] = steps_.size();
     }
-    values[id] = value_at(graph[id], operands);
+    values_.resize(steps_.size() + 1);
   }
-  return values.at(chain.nodes.back());
-}
+  double operator()(double x) {
+    values_[0] = x;
+    for (size_t s = 0; s < steps_.size(); ++s) {
+      const Step& step = steps_[s];
+      std::array<double, 3> at = step.literal;
+      for (size_t i = 0; i < 3; ++i) {
+        if (step.place[i] != literal_place) at[i] = values_[step.place[i]];
+      }
+      const auto& [p, q, r] = step.attrs;
+      values_[s + 1] = step.formula(at[0], at[1], at[2], p, q, r);
+    }
+    return values_.back();
+  }
+
+ private:
+  static constexpr size_t literal_place = static_cast<size_t>(-1);
+  struct Step {
+    Formula<double> formula;
+    std::array<double, 3> attrs, literal;
+    std::array<size_t, 3> place;
+  };
+  std::vector<Step> steps_;
+  std::vector<double> values_;
+};
 
 // Coefficients in x, highest first, of the polynomial through the chain's values at the zeros of a
 // Chebyshev polynomial: Newton's divided differences, multiplied out.
-std::vector<double> interpolated(const Graph& graph, const Chain& chain, double low, double high,
-                                 int count) {
+std::vector<double> interpolated(Function& function, double low, double high, int count) {
   std::vector<double> at, difference;
   for (int i = 0; i < count; ++i) {
     const double zero = std::cos(M_PI * (i + 0.5) / count);
     at.push_back((low + high) / 2 + (high - low) / 2 * zero);
-    difference.push_back(value_of(graph, chain, at.back()));
+    difference.push_back(function(at.back()));
   }
   for (int order = 1; order < count; ++order) {
     for (int i = count - 1; i >= order; --i) {
@@ -63,26 +95,48 @@ float horner(const std::vector<double>& coefficients, float x) {
   return y;
 }
 
+// The chain at places that divide its range evenly.
+struct Samples {
+  std::vector<float> at;
+  std::vector<double> want;
+  double largest = 0;  // magnitude; not finite where one is not
+
+  Samples(Function& function, double low, double high, int parts) {
+    for (int i = 0; i <= parts; ++i) {
+      at.push_back(static_cast<float>(low + (high - low) * i / parts));
+      want.push_back(function(static_cast<double>(at.back())));
+      const double magnitude = std::fabs(want.back());
+      largest = std::isfinite(magnitude) ? std::max(largest, magnitude) : magnitude;
+      if (!std::isfinite(largest)) return;
+    }
+  }
+  double error_of(const std::vector<double>& coefficients) const {
+    double error = 0;
+    for (size_t i = 0; i < at.size(); ++i) {
+      error =
+          std::max(error, std::fabs(static_cast<double>(horner(coefficients, at[i])) - want[i]));
+    }
+    return error;
+  }
+};
+
 }  // namespace
 
 std::vector<double> collapse(const Graph& graph, const Chain& chain, double low, double high,
                              double* error) {
-  std::vector<double> want;
-  double largest = 0;
-  const auto sample = [&](int i) { return static_cast<float>(low + (high - low) * i / samples); };
-  for (int i = 0; i <= samples; ++i) {
-    want.push_back(value_of(graph, chain, static_cast<double>(sample(i))));
-    largest = std::max(largest, std::fabs(want.back()));
-  }
-  if (!std::isfinite(largest)) return {};
+  Function function(graph, chain);
+  // Most chains that cannot be collapsed are known by a few samples.
+  const Samples few(function, low, high, few_samples);
+  if (!std::isfinite(few.largest)) return {};
+  const std::vector<double> longest = interpolated(function, low, high, most_coefficients);
+  if (!(few.error_of(longest) <= collapse_error * few.largest)) return {};
+  const Samples all(function, low, high, samples);
+  if (!std::isfinite(all.largest)) return {};
   for (int count = 2; count <= most_coefficients; ++count) {
-    const std::vector<double> coefficients = interpolated(graph, chain, low, high, count);
-    *error = 0;
-    for (int i = 0; i <= samples; ++i) {
-      const double got = static_cast<double>(horner(coefficients, sample(i)));
-      *error = std::max(*error, std::fabs(got - want[static_cast<size_t>(i)]));
-    }
-    if (*error <= collapse_error * largest) return coefficients;
+    const std::vector<double> coefficients = interpolated(function, low, high, count);
+    if (!(few.error_of(coefficients) <= collapse_error * all.largest)) continue;
+    *error = all.error_of(coefficients);
+    if (*error <= collapse_error * all.largest) return coefficients;
   }
   return {};
 }

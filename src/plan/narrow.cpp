@@ -61,7 +61,10 @@ class Narrow {
 
   // Whether the node became a polynomial of the first value that all of it follows from.
   bool polynomial(NodeId id, Group* group, std::set<NodeId>* gone) {
-    for (const Chain& chain : chains(id)) {
+    const std::vector<Chain> candidates = chains(id);
+    for (size_t i = 0; i < candidates.size();
+         i += std::max<size_t>(1, (candidates.size() - i) / 2)) {
+      const Chain& chain = candidates[i];
       double cost = 0, error = 0;
       for (NodeId node : chain.nodes) cost += op_info(graph_[node].op).instructions;
       const ValueRange& base = range(chain.base);

@@ -12,7 +12,7 @@
 namespace ingot {
 namespace {
 
-constexpr int samples = 2000, few_samples = 64;
+constexpr int samples = 512, few_samples = 32;
 
 // The chain as a function of its base, made once for many values.
 class Function {

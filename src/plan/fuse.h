@@ -34,6 +34,11 @@ struct Cluster {
     double bytes, row_bytes, us;
   };
   std::optional<Work> work;  // at the options' sizes; derived when asked for
+  struct Moved {
+    Sym bytes;
+    std::map<NodeId, Sym> read;  // of them, by buffer
+  };
+  std::optional<Moved> moved;  // derived when asked for, after all groups have joined
 };
 
 class Fusion {
@@ -71,6 +76,7 @@ class Fusion {
   Cluster::Work work_of(const Analysis& analysis) const;
   Cluster::Work work_of(const GroupCost& cost) const;
   const Cluster::Work& work(int cluster);
+  const Cluster::Moved& moved(int cluster);
   Decision yes(const Edge& edge, int producer_cluster, bool had_reductions) const;
   void join_siblings();
   void join_readers(NodeId value);
@@ -88,6 +94,7 @@ class Fusion {
     Sym materialized, recomputed;     // bytes of both choices
     double slower_us = 0;             // predicted
   };
+  bool may_grow(const Recomputation& r) const;
   std::optional<Recomputation> weigh(int owner, NodeId value);
   void recompute_value(int owner, NodeId value);
   bool find_moved(Recomputation* r) const;

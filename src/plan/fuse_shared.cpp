@@ -97,6 +97,32 @@ std::vector<NodeId> Fusion::subtree(const Cluster& cluster, NodeId value) const 
   return found;
 }
 
+// Every consumer has room for what is computed again.
+bool Fusion::may_grow(const Recomputation& r) const {
+  double added = 0;
+  for (NodeId id : r.again) added += instructions_of(graph_[id], device_.gpu);
+  return std::ranges::all_of(r.consumers, [&](int c) {
+    const Cluster& consumer = at(c);
+    const auto missing = std::ranges::count_if(r.again, [&](NodeId id) {
+      return !std::binary_search(consumer.nodes.begin(), consumer.nodes.end(), id);
+    });
+    return consumer.nodes.size() + static_cast<size_t>(missing) <= most_nodes &&
+           consumer.instructions + added <= most_instructions;
+  });
+}
+
+const Cluster::Moved& Fusion::moved(int cluster) {
+  Cluster& c = at(cluster);
+  if (!c.moved) {
+    Analysis analysis;
+    Decision decision = analyze(graph_, c.nodes, c.outputs, &analysis);
+    INGOT_CHECK(decision.fused, "a group lost its domain: {}", decision.detail);
+    GroupCost cost = measure(graph_, analysis, nullptr, {});
+    c.moved = {cost.read_bytes + cost.written, std::move(cost.read)};
+  }
+  return *c.moved;
+}
+
 // Both choices with their bytes; nothing where one of them is not possible.
 std::optional<Fusion::Recomputation> Fusion::weigh(int owner, NodeId value) {
   Recomputation r;
@@ -110,7 +136,7 @@ std::optional<Fusion::Recomputation> Fusion::weigh(int owner, NodeId value) {
   std::sort(r.consumers.begin(), r.consumers.end());
   r.consumers.erase(std::unique(r.consumers.begin(), r.consumers.end()), r.consumers.end());
   r.again = subtree(at(owner), value);
-  if (r.consumers.empty() || r.again.empty()) return std::nullopt;
+  if (r.consumers.empty() || r.again.empty() || !may_grow(r)) return std::nullopt;
   r.left = at(owner).outputs;
   std::erase(r.left, value);
   double us_before = work(owner).us, us_after = 0;
@@ -118,9 +144,7 @@ std::optional<Fusion::Recomputation> Fusion::weigh(int owner, NodeId value) {
     GroupCost cost = measure(graph_, analysis, nullptr, {});
     return cost.read_bytes + cost.written;
   };
-  Analysis own;
-  analyze(graph_, at(owner).nodes, at(owner).outputs, &own);
-  r.materialized = traffic(own);
+  r.materialized = moved(owner).bytes;
   if (r.left.empty()) {  // the group made only this value: it goes
     us_before += device_.launch_us;
   } else {
@@ -138,18 +162,13 @@ std::optional<Fusion::Recomputation> Fusion::weigh(int owner, NodeId value) {
     Union next;
     next.nodes = united(consumer.nodes, r.again);
     next.outputs = consumer.outputs;
-    Analysis alone;
-    double instructions = consumer.instructions;
-    for (NodeId id : r.again) instructions += instructions_of(graph_[id], device_.gpu);
-    if (next.nodes.size() > most_nodes || instructions > most_instructions ||
-        !analyze(graph_, next.nodes, next.outputs, &next.analysis) ||
-        !analyze(graph_, consumer.nodes, consumer.outputs, &alone)) {
-      return std::nullopt;
-    }
+    if (!analyze(graph_, next.nodes, next.outputs, &next.analysis)) return std::nullopt;
     next.work = work_of(next.analysis);
-    Sym read = measure(graph_, alone, nullptr, {}).read[value];
+    const Cluster::Moved& alone = moved(c);
+    auto found = alone.read.find(value);
+    Sym read = found == alone.read.end() ? Sym(0) : found->second;
     r.materialized = r.materialized + read;
-    r.recomputed = r.recomputed + traffic(next.analysis) - traffic(alone) + read;
+    r.recomputed = r.recomputed + traffic(next.analysis) - alone.bytes + read;
     us_before += work(c).us;
     us_after += next.work.us;
     r.grown.push_back(std::move(next));
@@ -212,6 +231,7 @@ void Fusion::apply(Recomputation r) {
     consumer.nodes = std::move(r.grown[i].nodes);
     consumer.domain = std::move(r.grown[i].analysis.domain);
     consumer.work = r.grown[i].work;
+    consumer.moved.reset();
     consumer.alike = false;
     ++consumer.version;
     for (NodeId id : r.again) {
@@ -245,6 +265,7 @@ void Fusion::apply(Recomputation r) {
   owner.domain = std::move(r.rest.domain);
   owner.alike = false;
   owner.work.reset();
+  owner.moved.reset();
 }
 
 // The edges as they are now: computed again; or moved, with the refusal on the other side.

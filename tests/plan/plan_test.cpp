@@ -485,8 +485,10 @@ TEST(Plan, ManyIndependentPairsPlanInLinearTime) {
     make_plan(graph, device_model("cpu"), {});
     return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   };
-  seconds(100);  // warm
-  EXPECT_LT(seconds(5000), 10 * std::max(seconds(1000), 0.01));
+  const auto best = [&](int pairs) {  // of three: what else runs takes caches away
+    return std::min({seconds(pairs), seconds(pairs), seconds(pairs)});
+  };
+  EXPECT_LT(best(5000), 10 * std::max(best(1000), 0.01));
 }
 
 TEST(Plan, IsDeterministic) {

@@ -160,6 +160,10 @@ void ThreadPool::yield_core_to_caller() {
   }
 }
 
+bool ThreadPool::asleep() const {
+  return std::ranges::any_of(workers_, [](const auto& worker) { return worker->asleep != 0; });
+}
+
 void ThreadPool::run(int parts, Work work, void* context) {
   std::unique_lock lock(busy_, std::defer_lock);
   if (parts <= 1 || inside_part || forks_ != fork_count().load(std::memory_order_relaxed) ||

@@ -22,6 +22,8 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
+  // Whether a call would have to wake a worker first.
+  bool asleep() const;
 
   // Calls work(context, part) for every part in [0, parts), parts ≤ threads(), part 0 on the
   // caller's thread; returns when all are done. If the pool is busy with another caller's work, or

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "run/run.h"
+#include "run/thread_pool.h"
 #include "support/errors.h"
 
 namespace ingot {
@@ -386,6 +387,43 @@ TEST(Executable, LeavesTheCallersFlushModesAndComputesWithItsOwn) {
   EXPECT_EQ(y.as<float>()[0], -0x1p-139F);
 }
 #endif
+
+// Work that is done sooner than a worker is awake; a second small kernel adds to it.
+TEST(Executable, ASmallRunLetsThePoolSleep) {
+  GraphBuilder builder("one");
+  const NodeId x = builder.input("x", DType::f32, {Sym::var("B")});
+  const NodeId y = builder.add(Op::neg, {x}, {}, "y");
+  builder.output(y, "y");
+  const GroupOf group{{y},
+                      {x},
+                      {y},
+                      {kernel("negated", {reads(x), writes(y)}, {"B"},
+                              {{"for (long i = call->begin; i < call->end; ++i) b1[i] = -b0[i];",
+                                Sym::var("B"), 2}})}};
+  const Executable executable = build(builder.take(), {group}, 2);
+  const std::shared_ptr<ThreadPool> pool = shared_thread_pool(2);
+  auto asleep = [&] {
+    for (int wait = 0; wait < 2000 && !pool->asleep(); ++wait) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return pool->asleep();
+  };
+  auto run = [&](int64_t elements) {
+    const Tensor input = iota_tensor({elements});
+    Tensor output(DType::f32, {elements});
+    executable.run({view(input)}, {view(output)});
+    for (int64_t i = 0; i < elements; ++i) ASSERT_EQ(output.get_f64(i), -static_cast<double>(i));
+  };
+  ASSERT_TRUE(asleep());
+  run(20);
+  EXPECT_TRUE(pool->asleep());
+  bool awake = false;  // for half a millisecond after each of these
+  for (int attempt = 0; attempt < 100 && !awake; ++attempt) {
+    run(2000);
+    awake = !pool->asleep();
+  }
+  EXPECT_TRUE(awake);
+}
 
 // Printed, not asserted: the machine may be busy.
 TEST(Executable, HostTimeOfASmallCall) {

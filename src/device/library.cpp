@@ -183,7 +183,8 @@ std::string vector_prelude(const std::set<std::string>& sections, int lanes) {
 
 std::string cuda_prelude(const std::set<std::string>& sections, int lanes) {
   return "#define INGOT_LANES " + std::to_string(lanes) + "\n" +
-         prelude({"cuda_primitives.inc", "cuda_registers.inc", "lanes.inc", "cuda_memory.inc"},
+         prelude({"cuda_primitives.inc", "cuda_registers.inc", "lanes.inc", "cuda_memory.inc",
+                  "cuda_tiles.inc"},
                  sections);
 }
 
@@ -203,7 +204,7 @@ const std::map<std::string, std::set<std::string>, std::less<>>& sections_of_suf
 }  // namespace
 
 std::set<std::string> all_sections() {
-  std::set<std::string> all{"stream", "transpose"};
+  std::set<std::string> all{"stream", "transpose", "tiles"};
   for (const auto& [suffix, sections] : sections_of_suffix()) {
     all.insert(sections.begin(), sections.end());
   }
@@ -221,6 +222,7 @@ std::set<std::string> sections_used(std::string_view text) {
     if (word == "Rows") sections.insert("rows");
     if (word.starts_with("stream_")) sections.insert("stream");
     if (word.starts_with("transpose_")) sections.insert("transpose");
+    if (word == "fill_tile") sections.insert("tiles");
     size_t bar = word.rfind('_');
     if (bar == std::string::npos) continue;
     auto found = sections_of_suffix().find(std::string_view(word).substr(bar + 1));

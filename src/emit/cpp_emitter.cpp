@@ -130,11 +130,13 @@ int row_lanes(const Kernel& kernel) {
 
 // Reductions: a warp for an iteration, or for an iteration of its spread loops; its threads have
 // two of the 64 lanes each, or four columns of their own. Without any: a block for an iteration,
-// and as many elements a thread as its narrowest access has in 16 bytes.
+// and as many elements a thread as its narrowest access has in 16 bytes; where it turns over tiles,
+// a column of them for as many threads as that takes.
 Target cuda_target(const Kernel& kernel) {
   bool reduces = false, sums = false;
-  int64_t warps = 1;
+  int64_t warps = 1, tile_rows = 0;
   auto note = [&](const Stmt& stmt) {
+    if (const auto* tile = std::get_if<Transpose>(&stmt)) tile_rows = *tile->dst_stride.constant();
     const auto* acc = std::get_if<Accumulator>(&stmt);
     reduces |= acc != nullptr && acc->lanes > 1;
     sums |= acc != nullptr;
@@ -153,7 +155,9 @@ Target cuda_target(const Kernel& kernel) {
     return {true, cuda::row_lanes, team, static_cast<int>(warps), team};
   }
   if (sums) return {true, cuda::column_lanes, cuda::warp, 0, cuda::row_block};
-  return {true, cuda::thread_elements(narrowest_bytes(kernel)), cuda::block, 0, cuda::block};
+  const int lanes = cuda::thread_elements(narrowest_bytes(kernel));
+  const int groups = tile_rows == 0 ? 0 : static_cast<int>(cuda::block * lanes / tile_rows);
+  return {true, lanes, cuda::block, groups, cuda::block};
 }
 
 }  // namespace
@@ -165,6 +169,11 @@ Emitter::Emitter(const Kernel& kernel, const Target& target)
       names_(reserved_names()) {
   for (const Param& param : kernel.params) buffer_dtypes_[param.name] = param.dtype;
   for (const Scratch& scratch : kernel.scratch) buffer_dtypes_[scratch.name] = scratch.dtype;
+  if (!target.cuda) return;
+  auto note = [&](const Stmt& stmt) {
+    if (const auto* transpose = std::get_if<Transpose>(&stmt)) note_tile(*transpose);
+  };
+  for (const Phase& phase : kernel.phases) walk(phase.body, note);
 }
 
 KernelSource Emitter::source() {
@@ -219,8 +228,8 @@ Sym Emitter::scratch_offset(size_t number) const {
 
 void Emitter::declare_buffers(const Phase& phase) {
   Uses uses;
-  if (target_.cuda) {
-    for (const Scratch& scratch : kernel_.scratch) uses.rows.insert(scratch.name);
+  for (const Scratch& scratch : kernel_.scratch) {
+    if (is_thread_row(scratch.name)) uses.rows.insert(scratch.name);
   }
   walk(phase.body, uses);
   if (target_.team < target_.block) uses.sym(phase.extent);
@@ -271,7 +280,10 @@ std::string Emitter::phase_text(size_t number) {
   ranges_.emplace(phase.var, phase.extent);
   open_iterations(phase);
   declare_quotients(phase);
-  if (target_.cuda) declare_thread_rows(phase);
+  if (target_.cuda) {
+    declare_thread_rows(phase);
+    declare_tiles(phase);
+  }
   statements(phase.body);
   close_iterations();
   out_.close();
@@ -315,8 +327,7 @@ void Emitter::open_iterations(const Phase& phase) {
   if (target_.team == target_.block) {
     line(fmt::format("const long {} = blockIdx.x;", var));
     if (target_.warps > 1) {
-      line(fmt::format("const int warp = threadIdx.x / {0}, thread = threadIdx.x % {0};",
-                       cuda::warp));
+      line(group_text());
     } else {
       line("const int thread = threadIdx.x;");
     }

@@ -83,6 +83,16 @@ class Emitter : private PhaseState {
   bool rounded_by_stores(const std::string& name) const;
   void note_functions(std::string_view formula, Lanes lanes);
 
+  // cuda_tiles.cpp: blocks of memory in shared memory, read down their columns.
+  struct Tile {
+    int64_t rows, columns;
+  };
+  void note_tile(const loop::Transpose& transpose);
+  std::string group_text() const;
+  void declare_tiles(const loop::Phase& phase);
+  void fill_tile(const loop::Transpose& transpose);
+  std::string tile_text(const loop::Load& load) const;
+
   // cuda_loops.cpp: how threads share loops, and rows in their registers.
   void declare_thread_rows(const loop::Phase& phase);
   std::map<std::string, int64_t> thread_row_chunks(const loop::Phase& phase) const;
@@ -140,6 +150,8 @@ class Emitter : private PhaseState {
   const std::string_view report_;  // where a failed check leaves its number
   KernelSource source_;
   std::map<std::string, DType> buffer_dtypes_;
+  std::map<std::string, Tile> tiles_;  // by scratch buffer
+  bool matrices_ = true;               // all of them whole, of 16-bit elements
 
   Names names_;
   Writer out_;

@@ -52,7 +52,8 @@ void each_buffer(const std::vector<Stmt>& body, const F& visit) {
 }  // namespace
 
 bool Emitter::is_thread_row(const std::string& buffer) const {
-  return target_.cuda && std::ranges::any_of(kernel_.scratch, [&](const Scratch& scratch) {
+  return target_.cuda && !tiles_.contains(buffer) &&
+         std::ranges::any_of(kernel_.scratch, [&](const Scratch& scratch) {
            return scratch.name == buffer;
          });
 }
@@ -182,11 +183,12 @@ void Emitter::spread_loop(const Loop& loop) {
   const std::string extent = extent_name(loop.var, loop.extent);
   for (const std::string& total : totals) declare_part(total);
   const bool once = loop.extent.constant() && *loop.extent.constant() <= target_.warps;
-  const bool all = once && *loop.extent.constant() == target_.warps;
+  const bool all = loop.extent.constant() && *loop.extent.constant() % target_.warps == 0;
   names_.open();
   const std::string round = once ? "" : names_.unique("round");
   const std::string var = names_.unique(loop.var);
   if (!once) {
+    if (all && *loop.extent.constant() <= unrolled_chunks * target_.warps) line("#pragma unroll");
     open(fmt::format("for (long {0} = 0; {0} < {1}; {0} += {2}) {{", round, extent, target_.warps));
   }
   open(all ? "{" : fmt::format("if ({}warp < {}) {{", once ? "" : round + " + ", extent));

@@ -103,9 +103,8 @@ void Emitter::emit(const Prefetch& hint) {
 
 std::string Emitter::load_text(const Load& load) {
   std::string_view name = dtype_name(load.dtype);
-  if (is_thread_row(load.buffer)) {
-    return kept_text(load);
-  }
+  if (is_thread_row(load.buffer)) return kept_text(load);
+  if (tiles_.contains(load.buffer)) return tile_text(load);
   LaneAccess at = access(load.index);
   if (differs_by_row(load.index)) {
     return fmt::format("{}_{}({})", at.kind == LaneAccess::uniform ? "each_row" : "load_rows", name,
@@ -212,6 +211,9 @@ void Emitter::store_vector(const Store& store, const std::string& text, const La
   const std::string stored =
       fmt::format("store_{}{}{}({}, {}{});", rows ? "" : whole_word(at.index), form, name, place,
                   text, live_argument());
+  if (!tiles_.empty() && !whole_word(at.index).empty()) {
+    return line(fmt::format("store_words({}, pack_{}({}));", place, name, text));
+  }
   if (store.mode != StoreMode::streaming || !can_stream(dtype, rows) || target_.cuda)
     return line(stored);
   streams_ = true;

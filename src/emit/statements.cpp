@@ -35,7 +35,13 @@ std::string unrolled_text(const Loop& loop) {
 }  // namespace
 
 void Emitter::statements(const std::vector<Stmt>& body) {
-  for (const Stmt& stmt : body) statement(stmt);
+  for (size_t i = 0; i < body.size(); i++) {
+    statement(body[i]);
+    const auto fills = [&](size_t k) {
+      return k < body.size() && std::holds_alternative<Transpose>(body[k]);
+    };
+    if (target_.cuda && fills(i) && !fills(i + 1)) line("__syncthreads();");
+  }
 }
 
 void Emitter::statement(const Stmt& stmt) {
@@ -368,7 +374,7 @@ void Emitter::emit(const Product& product) {
 
 // By the size of an element only.
 void Emitter::emit(const Transpose& t) {
-  INGOT_CHECK(!target_.cuda, "kernel {}: a transposed tile on a GPU", kernel_.name);
+  if (target_.cuda) return fill_tile(t);
   const int64_t bytes = byte_size(buffer_dtypes_.at(t.dst));
   const auto [name, type] = bytes == 1   ? std::pair("u8", "unsigned char")
                             : bytes == 2 ? std::pair("u16", "unsigned short")

@@ -47,6 +47,8 @@ loop::Kernel Nest::build() {
     scatter_phases();
   } else if (schedule_.split_rows) {
     split_phases();
+  } else if (schedule_.tile_rows > 0) {
+    tile_blocks();
   } else if (!schedule_.tile_variable.empty()) {
     tile_phase();
   } else if (schedule_.column_bands) {

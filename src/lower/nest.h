@@ -74,7 +74,12 @@ class Nest {
   void combine_bands(const Band& band, const std::vector<Var>& outer, const Var& columns,
                      const Sym& parts);
   void tile_phase();
-  std::vector<Tile> transposed_operands();
+  void tile_blocks();
+  std::vector<Tile> transposed_operands(int64_t elements);
+  std::pair<Var, Var> tile_variables(std::vector<Var>& outer) const;
+  void bind_place(const Var& var, const Sym& place);
+  void turn_over(const std::vector<Tile>& tiles, int64_t pitch, const Var& rows, const Sym& height,
+                 const Sym& width);
   void scan_phase();
   void scatter_phases();
   void scatter_updates(NodeId scatter);

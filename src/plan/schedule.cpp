@@ -189,6 +189,22 @@ Schedule transposed_tiles(const Graph& graph, const Group& group, const Analysis
   return schedule;
 }
 
+// Of the operands in tiles, together and the widest: bytes of an element.
+std::pair<int64_t, int64_t> tile_bytes_of(const Graph& graph, const Analysis& analysis,
+                                          const std::string& variable) {
+  int64_t all = 0, widest = 1;
+  for (const auto& [id, evaluations] : analysis.reads) {
+    Sym place = flat_place(graph, id, evaluations[0].index);
+    std::optional<Sym> along = place.stride(variable);
+    std::optional<Sym> across = place.stride(analysis.domain.vars.back().name);
+    if (evaluations.size() != 1 || !along || !along->is(1) || !across || across->is(0)) continue;
+    const int64_t bytes = byte_size(graph[id].type.dtype);
+    all += bytes;
+    widest = std::max(widest, bytes);
+  }
+  return {all, widest};
+}
+
 Schedule row_blocks(const Analysis& analysis, const Schedule& plain, const Sym& vector_bytes) {
   Schedule schedule = plain;
   schedule.name = "row blocks";
@@ -234,6 +250,25 @@ std::vector<NodeId> kept_rows(const Graph& graph, const Group& group, const Grou
   std::vector<NodeId> kept;
   for (const GroupCost::Row& row : cost.rows) kept.push_back(row.id);
   return fits ? kept : std::vector<NodeId>{};
+}
+
+// A block of threads turns over tiles of 8 or 16 KB, with 128 bytes or more of every row and column:
+// so both sides of the memory move whole lines. Nothing where so many operands have no room.
+std::optional<Schedule> gpu_tiles(const Graph& graph, const Group& group, const Analysis& analysis,
+                                  const Schedule& plain) {
+  constexpr int64_t most_bytes = 24 << 10, shared_bytes = 48 << 10, shortest_side = 32;
+  std::optional<std::string> variable = tile_variable(graph, group, analysis);
+  if (!variable) return std::nullopt;
+  Schedule schedule = transposed_tiles(graph, group, analysis, plain, *variable);
+  const auto [bytes, widest] = tile_bytes_of(graph, analysis, *variable);
+  schedule.tile_columns = std::max(128 / widest, shortest_side);
+  schedule.tile_rows = widest == 1 ? 128 : widest == 8 ? 32 : 64;
+  auto too_large = [&] { return schedule.tile_rows * schedule.tile_columns * bytes > most_bytes; };
+  while (too_large() && schedule.tile_rows > shortest_side) schedule.tile_rows /= 2;
+  while (too_large() && schedule.tile_columns > shortest_side) schedule.tile_columns /= 2;
+  if (schedule.tile_rows * schedule.tile_columns * bytes > shared_bytes) return std::nullopt;
+  schedule.spread_rows = true;
+  return schedule;
 }
 
 Schedule gpu_schedule(const Graph& graph, const Group& group, const Analysis& analysis,
@@ -312,8 +347,10 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
     offer(streaming(blocks));
     offer(std::move(blocks));
   }
-  if (std::optional<std::string> variable =
-          device.gpu ? std::nullopt : tile_variable(graph, group, analysis)) {
+  if (device.gpu) {
+    std::optional<Schedule> tiles = gpu_tiles(graph, group, analysis, plain);
+    if (tiles) offer(std::move(*tiles));
+  } else if (std::optional<std::string> variable = tile_variable(graph, group, analysis)) {
     Schedule tiles = transposed_tiles(graph, group, analysis, plain, *variable);
     offer(streaming(tiles));
     offer(std::move(tiles));

@@ -41,6 +41,21 @@ const std::vector<const char*> row_programs = {
 const std::vector<const char*> place_programs = {
     R"(graph transposed(x: f32[B, 17], b: f32[B]) {
       t = transpose(x, perm=[1, 0]) y = add(t, b) return y })",
+    R"(graph whole_tiles(x: bf16[B, 128, 64], b: bf16[128], m: f16[B, 128, 64]) {
+      p = transpose(x, perm=[0, 2, 1]) t = add(p, b) q = transpose(m, perm=[0, 2, 1])
+      c = cast(q, dtype=bf16) y = mul(t, c) return y })",
+    R"(graph tiles_of_words(x: f32[70, B], y: i32[64, B], z: f32[B, 70]) {
+      t = transpose(x, perm=[1, 0]) a = mul(t, z) u = transpose(y, perm=[1, 0]) b = neg(u)
+      return a, b })",
+    R"(graph tiles_of_all_sizes(x: f64[67, B], y: bf16[67, B], m: bool[67, B]) {
+      t = transpose(x, perm=[1, 0]) u = transpose(y, perm=[1, 0]) c = cast(u, dtype=f64)
+      s = add(t, c) k = transpose(m, perm=[1, 0]) z = select(k, s, 0) return z })",
+    R"(graph tiles_of_bytes(x: u8[130, B], y: i8[2, 128, 128], z: f32[B]) {
+      t = transpose(x, perm=[1, 0]) a = add(t, 3) u = transpose(y, perm=[0, 2, 1]) b = neg(u)
+      w = neg(z) return a, b, w })",
+    R"(graph tiles_inside(x: bf16[B, 3, 40, 5]) {
+      t = transpose(x, perm=[0, 2, 3, 1]) y = exp(t) u = transpose(x, perm=[3, 1, 2, 0])
+      return y, u })",
     R"(graph strided(x: bf16[B, 70]) {
       a = slice(x, starts=[0, 1], ends=[B, 70], steps=[1, 2]) y = neg(a)
       b = slice(x, starts=[0, 69], ends=[B, -71], steps=[1, -1]) z = exp(b) return y, z })",

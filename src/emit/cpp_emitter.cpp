@@ -327,7 +327,7 @@ void Emitter::open_iterations(const Phase& phase) {
   if (target_.team == target_.block) {
     line(fmt::format("const long {} = blockIdx.x;", var));
     if (target_.warps > 1) {
-      line(group_text());
+      declare_group();
     } else {
       line("const int thread = threadIdx.x;");
     }

@@ -88,7 +88,7 @@ class Emitter : private PhaseState {
     int64_t rows, columns;
   };
   void note_tile(const loop::Transpose& transpose);
-  std::string group_text() const;
+  void declare_group();
   void declare_tiles(const loop::Phase& phase);
   void fill_tile(const loop::Transpose& transpose);
   std::string tile_text(const loop::Load& load) const;

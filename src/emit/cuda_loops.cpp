@@ -53,9 +53,8 @@ void each_buffer(const std::vector<Stmt>& body, const F& visit) {
 
 bool Emitter::is_thread_row(const std::string& buffer) const {
   return target_.cuda && !tiles_.contains(buffer) &&
-         std::ranges::any_of(kernel_.scratch, [&](const Scratch& scratch) {
-           return scratch.name == buffer;
-         });
+         std::ranges::any_of(kernel_.scratch,
+                             [&](const Scratch& scratch) { return scratch.name == buffer; });
 }
 
 // A row of scratch is kept by the threads that compute it, each chunk in registers of its own.

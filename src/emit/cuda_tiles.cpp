@@ -24,17 +24,16 @@ void Emitter::note_tile(const Transpose& transpose) {
               transpose.columns.is(*elements / *rows);
 }
 
-// The numbers of a thread's group and of the thread in it. Where a warp loads whole blocks of 8 by 8
-// elements together it has 8 columns of 32 rows, else as many rows side by side as there are.
-std::string Emitter::group_text() const {
+// The numbers of a thread's group and of the thread in it. Where a warp loads whole blocks of 8 by
+// 8 elements together it has 8 columns of 32 rows, else as many rows side by side as there are.
+void Emitter::declare_group() {
   const int64_t threads = target_.threads();
   if (tiles_.empty() || !matrices_) {
-    return fmt::format("const int warp = threadIdx.x / {0}, thread = threadIdx.x % {0};", threads);
+    line(fmt::format("const int warp = threadIdx.x / {0}, thread = threadIdx.x % {0};", threads));
+    return;
   }
-  return fmt::format(
-      "const int warp = threadIdx.x / {} * 8 + threadIdx.x % 32 / 4, thread = threadIdx.x / 32 % {} "
-      "* 4 + threadIdx.x % 4;",
-      8 * threads, threads / 4);
+  line(fmt::format("const int warp = threadIdx.x / {} * 8 + threadIdx.x % 32 / 4;", 8 * threads));
+  line(fmt::format("const int thread = threadIdx.x / 32 % {} * 4 + threadIdx.x % 4;", threads / 4));
 }
 
 void Emitter::declare_tiles(const Phase& phase) {

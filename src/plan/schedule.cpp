@@ -252,8 +252,9 @@ std::vector<NodeId> kept_rows(const Graph& graph, const Group& group, const Grou
   return fits ? kept : std::vector<NodeId>{};
 }
 
-// A block of threads turns over tiles of 8 or 16 KB, with 128 bytes or more of every row and column:
-// so both sides of the memory move whole lines. Nothing where so many operands have no room.
+// A block of threads turns over tiles of 8 or 16 KB, with 128 bytes or more of every row and
+// column: so both sides of the memory move whole lines. Nothing where so many operands have no
+// room.
 std::optional<Schedule> gpu_tiles(const Graph& graph, const Group& group, const Analysis& analysis,
                                   const Schedule& plain) {
   constexpr int64_t most_bytes = 24 << 10, shared_bytes = 48 << 10, shortest_side = 32;

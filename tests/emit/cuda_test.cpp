@@ -1,5 +1,7 @@
 // The text of CUDA kernels. That it compiles is tested in tests/jit, that it computes the same bits
 // on a GPU in tests/gpu.
+#include <regex>
+
 #include <gtest/gtest.h>
 
 #include "emit/emit.h"
@@ -114,6 +116,38 @@ TEST(Cuda, ARowOfScratchStaysInRegisters) {
   EXPECT_TRUE(has(source, "__shared__ float s_parts[2];"));
   EXPECT_TRUE(has(source, "if (thread == 0) s_parts[warp] = first_lane(part);"));
   EXPECT_TRUE(has(source, "again_bf16<1>(t[step])"));
+}
+
+// Whole tiles of halves by the instruction that turns over blocks of 8 by 8; else row by row.
+TEST(Cuda, TilesLieInSharedMemory) {
+  const std::string text = R"(
+    kernel turn(x: T[64*N] in, y: T[64*N] out) sizes(N) {
+      scratch t: T[4096]
+      phase p in parallel(N / 64) grain 1 {
+        transpose t[0] by 64 = x[64*p] by N rows 64 columns COLUMNS
+        for i in spread(COLUMNS) {
+          for j in vector(64) {
+            x0: T = load t[64*i + j]
+            store y[64*i + 4096*p + j] = x0
+          }
+        }
+      }
+    })";
+  auto with = [&](const std::string& dtype, const std::string& columns) {
+    std::string typed = std::regex_replace(text, std::regex("\\bT\\b"), dtype);
+    return cuda(std::regex_replace(typed, std::regex("COLUMNS"), columns));
+  };
+  const KernelSource halves = with("bf16", "64");
+  EXPECT_EQ(halves.phases[0].team, 256);
+  EXPECT_TRUE(has(halves, "__shared__ __align__(16) unsigned short t[4096];"));
+  EXPECT_TRUE(has(halves, "fill_tile<64, 64, 256, true>(t, x + 64 * p, N, 64, 64);"));
+  EXPECT_TRUE(has(halves, "__syncthreads();"));
+  EXPECT_TRUE(has(halves, "lanes_bf16(tile_matrices<64>(t, j, i))"));
+  EXPECT_TRUE(has(halves, "store_words(y + 64 * i + 4096 * p + j, pack_bf16(x0));")) << halves.text;
+  for (const KernelSource& other : {with("f32", "64"), with("bf16", "min(64, N - 64*p)")}) {
+    EXPECT_TRUE(has(other, "(tile_lanes<64>(t, j, i))")) << other.text;
+    EXPECT_FALSE(has(other, "matrices"));
+  }
 }
 
 TEST(Cuda, ProductsAreNotWrittenYet) {

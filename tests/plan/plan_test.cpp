@@ -425,6 +425,36 @@ TEST(Plan, OperandsThatAreReadAcrossTheirRowsAreTurnedOverInTiles) {
             Names{"rows"});  // the last dimension stays the last
 }
 
+TEST(Plan, AGpusTilesAreWholeLinesOfBothSides) {
+  auto tiles = [](const std::string& text) {
+    const Planned p = planned(text, FusionMode::automatic, "h200");
+    const Schedule& first = p.plan.groups[0].schedules[0];
+    return first.name == "transposed tiles" ? std::pair(first.tile_rows, first.tile_columns)
+                                            : std::pair(int64_t{0}, int64_t{0});
+  };
+  using Sizes = std::pair<int64_t, int64_t>;
+  auto turned = [](const std::string& dtype) {
+    return fmt::format("graph g(x: {}[256, 256]) {{ y = transpose(x, perm=[1, 0]) return y }}",
+                       dtype);
+  };
+  EXPECT_EQ(tiles(turned("bf16")), Sizes(64, 64));
+  EXPECT_EQ(tiles(turned("f32")), Sizes(64, 32));
+  EXPECT_EQ(tiles(turned("f64")), Sizes(32, 32));
+  EXPECT_EQ(tiles(turned("u8")), Sizes(128, 128));
+  // Of many operands smaller ones; of more than shared memory holds, none.
+  auto sum_of = [](int count) {
+    std::string inputs, body;
+    for (int i = 0; i < count; i++) {
+      inputs += fmt::format("{}x{}: f64[256, 256]", i == 0 ? "" : ", ", i);
+      body += fmt::format("t{0} = transpose(x{0}, perm=[1, 0]) ", i);
+      body += i == 0 ? "s0 = neg(t0) " : fmt::format("s{0} = add(s{1}, t{0}) ", i, i - 1);
+    }
+    return fmt::format("graph g({}) {{ {} return s{} }}", inputs, body, count - 1);
+  };
+  EXPECT_EQ(tiles(sum_of(6)), Sizes(32, 32));
+  EXPECT_EQ(tiles(sum_of(7)), Sizes(0, 0));
+}
+
 TEST(Plan, FewLongRowsAreSplit) {
   Planned p = planned("graph g(x: f32[B, 1000000]) { s = sum(x, dims=[1]) return s }");
   const Schedule& split = p.plan.groups[0].schedules[0];

@@ -1,5 +1,5 @@
-// Operands that are read across their rows: a tile of them at a time is turned over into a buffer of
-// the thread's own (on a GPU of the block's own), where loads follow the lanes.
+// Operands that are read across their rows: a tile of them at a time is turned over into a buffer
+// of the thread's own (on a GPU of the block's own), where loads follow the lanes.
 #include <algorithm>
 
 #include "base/error.h"
@@ -39,8 +39,8 @@ std::vector<Nest::Tile> Nest::transposed_operands(int64_t elements) {
   return tiles;
 }
 
-// The variables of a tile, taken out of the others: that of the operands' rows, which is the last of
-// the outputs, and that of their columns.
+// The variables of a tile, taken out of the others: that of the operands' rows, which is the last
+// of the outputs, and that of their columns.
 std::pair<Nest::Var, Nest::Var> Nest::tile_variables(std::vector<Var>& outer) const {
   const Var rows = outer.back();
   outer.pop_back();

@@ -51,8 +51,11 @@ void Emitter::declare_tiles(const Phase& phase) {
 void Emitter::fill_tile(const Transpose& t) {
   INGOT_CHECK(buffers_.contains(t.dst), "kernel {}: a tile inside a loop on a GPU", kernel_.name);
   const Tile& tile = tiles_.at(t.dst);
-  call_line(fmt::format("fill_tile<{}, {}, {}, {}>", tile.rows, tile.columns, target_.block,
-                        matrices_ ? "true" : "false"),
+  const int64_t piece = 16 / byte_size(buffer_dtypes_.at(t.dst));
+  const bool whole = t.rows.is(tile.rows) && t.columns.is(tile.columns) &&
+                     multiple_of(t.src_index, piece) && multiple_of(t.src_stride, piece);
+  call_line(fmt::format("fill_tile<{}, {}, {}, {}, {}>", tile.rows, tile.columns, target_.block,
+                        matrices_, whole),
             {buffers_.at(t.dst), pointer(t.src, t.src_index), subscript(t.src_stride),
              subscript(t.rows), subscript(t.columns)});
 }

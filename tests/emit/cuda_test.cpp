@@ -140,7 +140,7 @@ TEST(Cuda, TilesLieInSharedMemory) {
   const KernelSource halves = with("bf16", "64");
   EXPECT_EQ(halves.phases[0].team, 256);
   EXPECT_TRUE(has(halves, "__shared__ __align__(16) unsigned short t[4096];"));
-  EXPECT_TRUE(has(halves, "fill_tile<64, 64, 256, true>(t, x + 64 * p, N, 64, 64);"));
+  EXPECT_TRUE(has(halves, "fill_tile<64, 64, 256, true, false>(t, x + 64 * p, N, 64, 64);"));
   EXPECT_TRUE(has(halves, "__syncthreads();"));
   EXPECT_TRUE(has(halves, "lanes_bf16(tile_matrices<64>(t, j, i))"));
   EXPECT_TRUE(has(halves, "store_words(y + 64 * i + 4096 * p + j, pack_bf16(x0));")) << halves.text;

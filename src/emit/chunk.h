@@ -43,6 +43,7 @@ struct Chunk {
   bool conditional = false;      // CUDA: inside an `if`, for threads that have nothing to do
   std::string step;              // CUDA: the number of the chunk among those of the thread
   std::string across;            // the IR's row variable: 4 rows by 16 elements var … var + 15
+  bool whole_packs = false;      // CUDA: tested at run time
   std::set<std::string> inside;  // names that the loop defines, its own variable too
 };
 

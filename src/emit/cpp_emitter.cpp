@@ -69,7 +69,10 @@ struct Uses {
     sym(index.reported);
   }
   void note(const Accumulator&) {}
-  void note(const Accumulate& accumulate) { operand(accumulate.value, "other"); }
+  void note(const Accumulate& accumulate) {
+    operand(accumulate.value, "other");
+    if (accumulate.lane) sym(*accumulate.lane);
+  }
   void note(const Finish&) {}
   void note(const Store& store) {
     buffers.insert(store.buffer);

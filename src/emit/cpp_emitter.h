@@ -99,15 +99,19 @@ class Emitter : private PhaseState {
   std::string launch_bounds(const loop::Phase& phase) const;
   void open_thread_chunks(const loop::Loop& loop, Chunk& chunk, const std::string& extent,
                           bool whole);
+  void chunks(const loop::Loop& loop, const std::vector<loop::Stmt>& body, Chunk chunk,
+              const std::string& extent, bool whole);
+  std::optional<std::string> packs_condition(const std::vector<loop::Stmt>& body,
+                                             const Chunk& chunk, const std::string& extent);
   void spread_loop(const loop::Loop& loop);
   void declare_part(const std::string& total);
-  void combine_parts(const std::vector<std::string>& totals, const std::string& count);
+  void combine_parts(const std::vector<std::string>& totals, const std::string& first,
+                     const std::string& count);
   bool is_thread_row(const std::string& buffer) const;
   std::string thread_row(const std::string& buffer, const Sym& index) const;
 
   // vector_loop.cpp
   void vector_loop(const loop::Loop& loop);
-  void chunk_body(const std::vector<loop::Stmt>& body, const Chunk& chunk);
   std::string shared_name(const std::string& wanted, std::string_view type,
                           const std::string& text);
   std::string extent_name(const std::string& var, const Sym& extent);
@@ -135,7 +139,6 @@ class Emitter : private PhaseState {
   std::string guards_text(const std::vector<loop::Guard>& guards,
                           const std::function<std::string(const Sym&)>& text) const;
   bool aligned(const Sym& index) const;
-
   std::string_view whole_word(const Sym& index) const;
   std::string live_argument() const;  // ", live" where a chunk may not be full
   std::string pointer(const std::string& buffer, const Sym& index) const;
@@ -152,7 +155,6 @@ class Emitter : private PhaseState {
   std::map<std::string, DType> buffer_dtypes_;
   std::map<std::string, Tile> tiles_;  // by scratch buffer
   bool matrices_ = true;               // all of them whole, of 16-bit elements
-
   Names names_;
   Writer out_;
 };

@@ -12,6 +12,10 @@ using namespace loop;
 namespace {
 
 constexpr int64_t unrolled_chunks = 8;  // of loops that keep nothing in registers
+// Of rows over several warps that are not kept. Without a number the compiler may spill to use
+// fewer.
+constexpr int64_t plain_registers = 64;
+constexpr int64_t bytes_together = 64;  // that a thread has on its way
 
 // The longest that a loop can be, over all iterations of the loops around it.
 std::optional<int64_t> longest(const Sym& extent) {
@@ -47,6 +51,25 @@ void each_buffer(const std::vector<Stmt>& body, const F& visit) {
       each_buffer((*inner)->body, visit);
     }
   }
+}
+
+// Chunks of a long loop that are loaded before the first is used; few where each is much work,
+// which takes registers too.
+int64_t chunks_together(const Loop& loop, int lanes) {
+  constexpr int64_t little = 4, few = 4, many = 8;
+  int64_t bytes = 0, work = 0;
+  for (const Stmt& stmt : loop.body) {
+    const auto* load = std::get_if<Load>(&stmt);
+    if (load != nullptr && load->index.uses(loop.var)) bytes += byte_size(load->dtype);
+    work += std::holds_alternative<Let>(stmt) ? 1 : 0;
+  }
+  const int64_t loads = bytes_together / std::max<int64_t>(bytes * lanes, 1);
+  return std::clamp<int64_t>(loads, 2, work > little ? few : many);
+}
+
+// As which a part of a total stands in shared memory.
+DType part_dtype(const EmittedValue& total) {
+  return total.lanes == Lanes::m32 ? DType::i32 : total.dtype;
 }
 
 }  // namespace
@@ -88,7 +111,11 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
   for (const auto& [buffer, chunks] : thread_row_chunks(phase)) {
     bytes += chunks * target_.lanes * byte_size(buffer_dtypes_.at(buffer));
   }
-  if (bytes == 0) return fmt::format("__launch_bounds__({})", target_.block);
+  if (bytes == 0 && target_.warps <= 1) return fmt::format("__launch_bounds__({})", target_.block);
+  if (bytes == 0) {
+    return fmt::format("__launch_bounds__({}, {})", target_.block,
+                       std::max<int64_t>(cuda::register_file / plain_registers / target_.block, 1));
+  }
   // Besides the row: addresses and sums, and what is on its way from each buffer but the first.
   int64_t streams = 0;
   each_vector_loop(phase.body, [&](const Loop& loop) {
@@ -103,7 +130,8 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
                                 !is_thread_row(load->buffer);
                        }));
   });
-  const int64_t registers = bytes / 4 + 32 + 32 * std::max<int64_t>(streams - 1, 0);
+  const int64_t registers =
+      bytes / 4 + 28 + 2 * target_.lanes + 32 * std::max<int64_t>(streams - 1, 0);
   const int64_t blocks =
       std::min<int64_t>(cuda::register_file / registers / target_.block, cuda::most_blocks);
   return fmt::format("__launch_bounds__({}, {})", target_.block, std::max<int64_t>(blocks, 1));
@@ -126,6 +154,7 @@ void Emitter::open_thread_chunks(const Loop& loop, Chunk& chunk, const std::stri
   const int64_t steps = most ? (*most + together - 1) / together : 0;
   const bool exact = loop.extent.constant() && *loop.extent.constant() % together == 0;
   if (!most || (steps > unrolled_chunks && !keeps)) {
+    if (whole) line(fmt::format("#pragma unroll {}", chunks_together(loop, target_.lanes)));
     open(fmt::format("for (long {0} = {1} * thread; {0} < {2}; {0} += {3}) {{", chunk.var, lanes,
                      extent, together));
     return;
@@ -147,22 +176,29 @@ void Emitter::open_thread_chunks(const Loop& loop, Chunk& chunk, const std::stri
 }
 
 void Emitter::declare_part(const std::string& total) {
-  const EmittedValue& acc = accumulators_.at(total);
-  DType stored = acc.lanes == Lanes::m32 ? DType::i32 : acc.dtype;
   parts_[total] = names_.unique(total + "_parts");
-  line(fmt::format("__shared__ {} {}[{}];", storage_type(stored), parts_[total], target_.warps));
+  line(fmt::format("__shared__ {} {}[{}];", storage_type(part_dtype(accumulators_.at(total))),
+                   parts_[total], target_.warps));
 }
 
-// In the order of the iterations, by every thread for itself.
-void Emitter::combine_parts(const std::vector<std::string>& totals, const std::string& count) {
+// The parts of iterations `first` and on into the lanes of each total; by every warp for itself.
+void Emitter::combine_parts(const std::vector<std::string>& totals, const std::string& first,
+                            const std::string& count) {
   if (totals.empty()) return;
   line("__syncthreads();");
-  const std::string w = names_.unique("w");
-  open(fmt::format("for (int {0} = 0; {0} < {1}; {0}++) {{", w, count));
+  open("{");
+  const std::string at = names_.unique("part"), live = names_.unique("parts");
+  const std::string lane = fmt::format("{} * thread", target_.lanes);
+  line(fmt::format("const long {} = {};", at,
+                   first.empty() ? lane : fmt::format("({} - {}) & 63", lane, first)));
+  line(fmt::format("const Live {} = first_lanes({} - {});", live, count, at));
   for (const std::string& total : totals) {
     const EmittedValue& acc = accumulators_.at(total);
-    std::string part = splat_text(fmt::format("{}[{}]", parts_.at(total), w), acc.lanes);
-    line(fmt::format("{} = {};", acc.name, combine_text(acc.reduction, acc.dtype, acc.name, part)));
+    const std::string part = names_.unique(total + "_part");
+    line(fmt::format("const {} {} = load_{}({} + {}, {});", vector_type(acc.lanes), part,
+                     dtype_name(part_dtype(acc)), parts_.at(total), at, live));
+    line(fmt::format("{} = where({}, {}, {});", acc.name, live,
+                     combine_text(acc.reduction, acc.dtype, acc.name, part), acc.name));
     parts_.erase(total);
   }
   close();
@@ -174,9 +210,7 @@ void Emitter::spread_loop(const Loop& loop) {
   for (const Stmt& stmt : loop.body) {
     const auto* accumulate = std::get_if<Accumulate>(&stmt);
     if (accumulate == nullptr || !accumulators_.contains(accumulate->accumulator)) continue;
-    if (!accumulators_.at(accumulate->accumulator).lane_accumulator) {
-      totals.push_back(accumulate->accumulator);
-    }
+    if (accumulate->lane) totals.push_back(accumulate->accumulator);
   }
   ranges_.insert_or_assign(loop.var, loop.extent);
   const std::string extent = extent_name(loop.var, loop.extent);
@@ -195,7 +229,7 @@ void Emitter::spread_loop(const Loop& loop) {
   variables_[loop.var] = var;
   statements(loop.body);
   close();
-  combine_parts(totals,
+  combine_parts(totals, round,
                 once ? extent : fmt::format("min({} - {}, {}L)", extent, round, target_.warps));
   if (!once) {
     if (!totals.empty()) line("__syncthreads();");

@@ -235,7 +235,8 @@ void Emitter::store_vector(const Store& store, const std::string& text, const La
 
 // "whole_" where all lanes are there and a CUDA thread can take them in accesses of 16 bytes.
 std::string_view Emitter::whole_word(const Sym& index) const {
-  return target_.cuda && chunk_ && chunk_->live.empty() && aligned(index) ? "whole_" : "";
+  if (!target_.cuda || !chunk_ || !chunk_->live.empty()) return "";
+  return chunk_->whole_packs || aligned(index) ? "whole_" : "";
 }
 
 std::string Emitter::live_argument() const {

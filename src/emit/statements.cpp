@@ -322,7 +322,9 @@ void Emitter::emit(const Accumulate& accumulate) {
   std::string operand = as_lanes(operand_text(accumulate.value, acc.dtype, true),
                                  operand_lanes(accumulate.value, acc.dtype), acc.lanes);
   std::string text = combine_text(acc.reduction, acc.dtype, acc.name, operand);
-  if (acc.lane_accumulator && !chunk_->live.empty()) {
+  if (accumulate.lane) {
+    text = fmt::format("where(lane_of({}), {}, {})", subscript(*accumulate.lane), text, acc.name);
+  } else if (acc.lane_accumulator && !chunk_->live.empty()) {
     text = fmt::format("where({}, {}, {})", chunk_->live, text, acc.name);
   }
   line(fmt::format("{} = {};", acc.name, text));

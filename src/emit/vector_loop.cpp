@@ -145,10 +145,33 @@ void Emitter::vector_loop(const Loop& loop) {
   declare_rows(body);
   if (!constant || *constant > 0) statements(by_row);
   chunk_.reset();
-  names_.open();
-  chunk.var = names_.unique(loop.var);
   const int64_t step = across ? across_columns : target_.lanes;
   const bool whole = multiple_of(loop.extent, step);
+  std::optional<std::string> packs;
+  if (target_.cuda && !whole && !constant) packs = packs_condition(body, chunk, extent);
+  if (packs) {
+    const std::string fits = names_.unique("whole_packs");
+    line(fmt::format("const bool {} =", fits));
+    line(fmt::format("    {};", *packs));
+    chunk.whole_packs = true;
+    open(fmt::format("if ({}) {{", fits));
+    chunks(loop, body, chunk, extent, true);
+    close();
+    chunk.whole_packs = false;
+    open(fmt::format("if (!{}) {{", fits));
+  }
+  chunks(loop, body, chunk, extent, whole);
+  if (packs) close();
+  rows_.clear();
+  if (conditional) close();
+}
+
+void Emitter::chunks(const Loop& loop, const std::vector<Stmt>& body, Chunk chunk,
+                     const std::string& extent, bool whole) {
+  const int64_t step = chunk.across.empty() ? target_.lanes : across_columns;
+  const std::optional<int64_t> constant = loop.extent.constant();
+  names_.open();
+  chunk.var = names_.unique(loop.var);
   if (target_.cuda) {
     open_thread_chunks(loop, chunk, extent, whole);
   } else if (!whole && constant && *constant < target_.lanes) {
@@ -161,12 +184,34 @@ void Emitter::vector_loop(const Loop& loop) {
     chunk.live = names_.unique("live");
     line(fmt::format("const Live {} = first_lanes({} - {});", chunk.live, extent, chunk.var));
   }
-  chunk_body(body, chunk);
+  chunk_ = chunk;
+  statements(body);
+  chunk_.reset();
   if (chunk.conditional) close();
   close();
-  rows_.clear();
   names_.close();
-  if (conditional) close();
+}
+
+// Of a loop whose length or places are known at run time only: that each chunk is a whole pack in
+// memory. Nothing where that cannot be told before the loop.
+std::optional<std::string> Emitter::packs_condition(const std::vector<Stmt>& body,
+                                                    const Chunk& chunk, const std::string& extent) {
+  std::vector<std::string> conditions = {fmt::format("{} % {} == 0", extent, target_.lanes)};
+  bool known = true;
+  chunk_ = chunk;
+  each_access(body, [&](const std::string& buffer, const Sym& index) {
+    if (is_thread_row(buffer) || access(index).kind != LaneAccess::contiguous) return;
+    const Sym first = index.substitute({{chunk.ir_var, Sym(0)}}, ranges_);
+    const auto [fixed, moving] = split(first);
+    known = known && multiple_of(moving, target_.lanes);
+    if (!known || aligned(index)) return;
+    std::string place = fmt::format("on_pack({})", pointer(buffer, fixed));
+    if (std::ranges::find(conditions, place) == conditions.end()) conditions.push_back(place);
+  });
+  chunk_.reset();
+  if (!known) return std::nullopt;
+  const std::string indent(2 * depth_ + 4, ' ');
+  return join(conditions, " &&\n" + indent);
 }
 
 // The part of a subscript that is the same in the whole loop, and the rest.
@@ -245,12 +290,6 @@ bool Emitter::rows_aligned(const Sym& index) const {
     if (!multiple_of(index.substitute(place, ranges_), across_columns)) return false;
   }
   return true;
-}
-
-void Emitter::chunk_body(const std::vector<Stmt>& body, const Chunk& chunk) {
-  chunk_ = chunk;
-  statements(body);
-  chunk_.reset();
 }
 
 // A variable for `text`, unless one is there already.

@@ -57,36 +57,49 @@ Combine<T> combine_of(Op op) {
   return {f};
 }
 
-// One chunk of a trailing dimension: 64 lanes, then halves.
 template <class T>
-T lane_partial(const T* data, int64_t count, T identity, Combine<T> combine) {
-  T lanes[reduction_lanes];
-  std::fill(std::begin(lanes), std::end(lanes), identity);
-  for (int64_t i = 0; i < count; ++i) {
-    T& lane = lanes[i % reduction_lanes];
-    lane = combine(lane, data[i]);
-  }
-  for (int64_t half = reduction_lanes / 2; half > 0; half /= 2) {
-    for (int64_t l = 0; l < half; ++l) lanes[l] = combine(lanes[l], lanes[l + half]);
+using LaneValues = std::array<T, reduction_lanes>;
+
+template <class T>
+T halved(LaneValues<T> lanes, Combine<T> combine) {
+  for (size_t half = lanes.size() / 2; half > 0; half /= 2) {
+    for (size_t l = 0; l < half; ++l) lanes[l] = combine(lanes[l], lanes[l + half]);
   }
   return lanes[0];
 }
 
-// The innermost reduced dimension, added chunk by chunk to `total`.
+// A trailing dimension: the chunks' partials into their lanes of `totals`.
 template <class T>
-T reduce_inner(const T* data, const Dimension& inner, bool is_trailing, T total, T identity,
-               Combine<T> combine) {
-  const int64_t chunk = is_trailing ? trailing_chunk : column_chunk;
-  for (int64_t start = 0; start < inner.size; start += chunk) {
-    const int64_t count = std::min(chunk, inner.size - start);
-    const T* first = data + start * inner.stride;
-    T partial = identity;
-    if (is_trailing) {
-      partial = lane_partial(first, count, identity, combine);
-    } else {
-      for (int64_t i = 0; i < count; ++i) partial = combine(partial, first[i * inner.stride]);
+void reduce_trailing(const T* data, int64_t size, LaneValues<T>& totals, T identity,
+                     Combine<T> combine) {
+  const int64_t chunk = trailing_chunk * (1 + size / longest_of_small_chunks);
+  for (int64_t start = 0, number = 0; start < size; start += chunk, ++number) {
+    LaneValues<T> lanes;
+    lanes.fill(identity);
+    for (int64_t i = 0; i < std::min(chunk, size - start); ++i) {
+      T& lane = lanes[static_cast<size_t>(i % reduction_lanes)];
+      lane = combine(lane, data[start + i]);
     }
-    total = combine(total, partial);
+    T& total = totals[static_cast<size_t>(number % reduction_lanes)];
+    total = combine(total, halved(lanes, combine));
+  }
+}
+
+// Another dimension, chunk by chunk and block by block, combined with `total`.
+template <class T>
+T reduce_other(const T* data, const Dimension& inner, T total, T identity, Combine<T> combine) {
+  constexpr int64_t rows = column_chunk * block_chunks;
+  for (int64_t first = 0; first < inner.size; first += rows) {
+    T block = identity;
+    const int64_t end = std::min(first + rows, inner.size);
+    for (int64_t start = first; start < end; start += column_chunk) {
+      T partial = identity;
+      for (int64_t i = start; i < std::min(start + column_chunk, end); ++i) {
+        partial = combine(partial, data[i * inner.stride]);
+      }
+      block = combine(block, partial);
+    }
+    total = combine(total, block);
   }
   return total;
 }
@@ -120,11 +133,14 @@ void reduce(const NodeInputs& inputs, const std::vector<Dimension>& space, Tenso
   }
   int64_t index = 0;
   for_each_index(kept_shape, 0, kept_strides, [&](const std::array<int64_t, 1>& kept) {
-    T total = identity;
+    LaneValues<T> totals;
+    totals.fill(identity);
     for_each_index(outer_shape, 0, outer_strides, [&](const std::array<int64_t, 1>& outer) {
-      total = reduce_inner(operand.data() + kept[0] + outer[0], inner, is_trailing, total, identity,
-                           combine);
+      const T* data = operand.data() + kept[0] + outer[0];
+      if (is_trailing) return reduce_trailing(data, inner.size, totals, identity, combine);
+      totals[0] = reduce_other(data, inner, totals[0], identity, combine);
     });
+    const T total = is_trailing ? halved(totals, combine) : totals[0];
     store_rounded(result, index++, &total, 1);
   });
 }

@@ -254,7 +254,8 @@ class Interpreter {
 
   void run(const AccumulateStep& s) {
     AccumulatorState& acc = program_.accumulators[s.accumulator];
-    Cell& lane = acc.lanes[acc.lanes.size() == 1 ? 0 : lane_];
+    const size_t number = s.lane ? static_cast<size_t>(s.lane->evaluate(program_.cells)) : lane_;
+    Cell& lane = acc.lanes[number % acc.lanes.size()];
     lane = compute(acc.combine, lane, cell(s.value), Cell());
   }
 

@@ -160,7 +160,10 @@ class Printer {
   void print(const Accumulate& accumulate) {
     auto acc = accumulators_.find(accumulate.accumulator);
     INGOT_CHECK(acc != accumulators_.end(), "no accumulator {}", accumulate.accumulator);
-    out_.line(fmt::format("{} {}= {}", name_text(accumulate.accumulator), op_name(acc->second.op),
+    const std::string lane =
+        accumulate.lane ? fmt::format("[{}]", accumulate.lane->text()) : std::string();
+    out_.line(fmt::format("{}{} {}= {}", name_text(accumulate.accumulator), lane,
+                          op_name(acc->second.op),
                           operand_text(accumulate.value, acc->second.dtype)));
   }
 

@@ -315,6 +315,11 @@ class Parser {
   Stmt accumulate(const std::string& name, const Location& at) {
     auto acc = accumulators_.find(name);
     if (acc == accumulators_.end()) in_.fail(at, fmt::format("no accumulator '{}' here", name));
+    std::optional<Sym> lane;
+    if (in_.accept("[")) {
+      lane = Sym::parse(in_);
+      in_.expect("]");
+    }
     Location op_at = in_.location();
     Op op = reduction(op_at);
     if (op != acc->second.op) {
@@ -322,7 +327,7 @@ class Parser {
                                   op_name(op)));
     }
     in_.expect("=");
-    return Accumulate{name, operand(acc->second.dtype, "a value")};
+    return Accumulate{name, operand(acc->second.dtype, "a value"), lane};
   }
 
   Stmt store(StoreMode mode) {

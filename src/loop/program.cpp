@@ -193,7 +193,9 @@ class Preparation {
 
   Step step(const Accumulate& accumulate) {
     size_t acc = find(accumulators_, accumulate.accumulator, "accumulator");
-    return AccumulateStep{acc, operand(accumulate.value, program_.accumulators[acc].dtype)};
+    std::optional<Expression> lane;
+    if (accumulate.lane) lane = expression(*accumulate.lane);
+    return AccumulateStep{acc, operand(accumulate.value, program_.accumulators[acc].dtype), lane};
   }
 
   Step step(const Finish& finish) {

@@ -77,6 +77,7 @@ struct AccumulatorStep {
 };
 struct AccumulateStep {
   size_t accumulator, value;
+  std::optional<Expression> lane;
 };
 struct FinishStep {
   DType dtype;

@@ -1,6 +1,7 @@
 // The statements of the loop IR; loop.h has the loops, the kernel and the meaning.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -68,10 +69,12 @@ struct Accumulator {
   int lanes;
 };
 
-// acc name op= value
+// acc name op= value: in a vector loop into the lane of the iteration, of several lanes outside one
+// into name[lane], modulo their number.
 struct Accumulate {
   std::string accumulator;
   Operand value;
+  std::optional<Sym> lane = {};
 };
 
 // name: dtype = finish acc (lanes combined by halves; of a 1-lane accumulator its value), rounded

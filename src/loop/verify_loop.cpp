@@ -18,6 +18,7 @@ struct Definition {
 
 struct AccumulatorInfo {
   Accumulator acc;
+  bool in_spread;
   int vector_loop;  // number of the vector loop around it, or `outside`
 };
 
@@ -272,7 +273,7 @@ class Verifier {
     check(acc.lanes == 1 || vector_loop_ == outside, "acc {}: 64 lanes inside a vector loop",
           acc.name);
     check(!visible(acc.name), "'{}' is defined twice", acc.name);
-    accumulators_[acc.name] = {acc, vector_loop_};
+    accumulators_[acc.name] = {acc, in_spread_, vector_loop_};
   }
 
   const AccumulatorInfo& find_accumulator(const std::string& name) const {
@@ -290,8 +291,14 @@ class Verifier {
       check(compute_dtype(found->second.dtype) == info.acc.dtype, "{} is {}, '{}' is {}", name,
             dtype_name(info.acc.dtype), *value, dtype_name(found->second.dtype));
     }
-    if (info.acc.lanes == 64) {
-      check(vector_loop_ != outside, "{}: lanes are accumulated in vector loops only", name);
+    check(accumulate.lane || !in_spread_ || info.in_spread,
+          "{}: iterations of a spread loop share it, so a lane has to be named", name);
+    if (accumulate.lane) {
+      check(info.acc.lanes == 64, "{}: a lane of an accumulator of one", name);
+      check(vector_loop_ == outside, "{}: lanes of a vector loop are its iterations", name);
+      subscript(*accumulate.lane, name);
+    } else if (info.acc.lanes == 64) {
+      check(vector_loop_ != outside, "{}: outside of vector loops a lane has to be named", name);
     } else {
       check(vector_loop_ == info.vector_loop,
             "{}: iterations of a vector loop share an accumulator of one lane", name);

@@ -13,11 +13,10 @@ constexpr int64_t block_columns = 8192;    // of longer rows
 constexpr int64_t register_columns = 256;  // so few are summed up in registers, a whole band
 constexpr int64_t combined_columns = 256;  // an iteration of the second phase
 
-// `block`, or what is left of `extent` from `first` on.
-Sym part_of(const Sym& extent, const Sym& first, int64_t block) {
-  std::optional<int64_t> length = extent.constant();
-  if (length && *length % block == 0) return block;
-  return min(Sym(block), extent - first);
+// The rows of a sweep from `first` on, of a band of `rows`.
+Sym sweep_part(const Sym& rows, const Sym& first) {
+  std::optional<int64_t> length = rows.constant();
+  return length && *length % sweep_rows == 0 ? Sym(sweep_rows) : min(Sym(sweep_rows), rows - first);
 }
 
 }  // namespace
@@ -25,14 +24,8 @@ Sym part_of(const Sym& extent, const Sym& first, int64_t block) {
 // The accumulator of a reduction, started from its partial so far.
 std::string Nest::resumed(NodeId reduction, const Band& band) {
   std::string name = accumulator(reduction, "_acc", 1);
-  loop::Load load;
-  load.name = values_.unique(graph_[reduction].name + "_part");
-  load.dtype = compute_dtype(graph_[reduction].type.dtype);
-  load.buffer = band.partials.at(reduction);
-  load.index = values_.substituted(band.place);
-  std::string loaded = load.name;
-  values_.statements().push_back(std::move(load));
-  values_.statements().push_back(loop::Accumulate{name, loaded});
+  std::string part = load_partial(reduction, band.partials.at(reduction), band.place);
+  values_.statements().push_back(loop::Accumulate{name, part});
   return name;
 }
 
@@ -82,7 +75,7 @@ void Nest::sum_band(const Band& band, const Var& columns) {
   open_vector(columns, band.first_column, band.block);
   for (auto& [r, accumulator] : accumulators) accumulator = resumed(r, band);
   Sym first = Sym(sweep_rows) * Sym::var(sweep);
-  add_rows(accumulators, band.first_row + first, part_of(band.rows, first, sweep_rows));
+  add_rows(accumulators, band.first_row + first, sweep_part(band.rows, first));
   store_partials(accumulators, band);
   values_.close_loop(loop::LoopKind::vector);
   values_.close_loop(loop::LoopKind::serial);
@@ -92,9 +85,8 @@ void Nest::band_phases() {
   std::vector<Var> outer = merged(kept_, true);
   const Var columns = outer.back();
   outer.pop_back();
-  Sym rows(1), parts = ceil_div(reduced_.back().extent, Sym(column_chunk));
+  Sym rows(1), parts = chunk_count();
   for (const Var& var : outer) rows = rows * var.extent;
-  const Sym bands = parts;
   for (size_t i = 0; i + 1 < reduced_.size(); ++i) parts = parts * reduced_[i].extent;
   std::optional<int64_t> width = columns.extent.constant();
   const int64_t own = schedule_.block_columns;
@@ -103,6 +95,7 @@ void Nest::band_phases() {
   const Sym blocks = blocked ? ceil_div(columns.extent, Sym(block)) : Sym(1);
 
   Band band;
+  band.count = chunk_count();
   for (NodeId r : reductions_at(1)) {
     band.partials[r] =
         values_.workspace(graph_[r].name + "_partials", compute_dtype(graph_[r].type.dtype),
@@ -113,10 +106,10 @@ void Nest::band_phases() {
   Sym part = floor_div(Sym::var(p), blocks);
   bind_outer(outer, floor_div(part, parts));
   Sym rest = outer.empty() ? part : mod(part, parts);
-  Sym number = reduced_.size() == 1 ? rest : mod(rest, bands);
+  Sym number = reduced_.size() == 1 ? rest : mod(rest, band.count);
   band.first_row = Sym(column_chunk) * number;
-  band.rows = part_of(reduced_.back().extent, band.first_row, column_chunk);
-  rest = floor_div(rest, bands);
+  band.rows = rest_of_row(band.first_row, column_chunk);
+  rest = floor_div(rest, band.count);
   for (size_t i = reduced_.size() - 1; i-- > 0;) {
     values_.bind_var(reduced_[i].name, mod(rest, reduced_[i].extent));
     rest = floor_div(rest, reduced_[i].extent);
@@ -127,44 +120,101 @@ void Nest::band_phases() {
   sum_band(band, columns);
   add_phase(p, rows * parts * blocks,
             grain_for(column_chunk * std::min(width.value_or(block), block)));
-  combine_bands(band, outer, columns, parts);
+  combine_bands(std::move(band), outer, columns);
+}
+
+// An iteration for each row, each of `parts` and a block of columns, inside a loop over these.
+Combining Nest::open_columns(const std::vector<Var>& outer, const Var& columns, const Sym& parts) {
+  const int64_t own = schedule_.block_columns, width = own > 0 ? own : combined_columns;
+  const Sym blocks = ceil_div(columns.extent, Sym(width));
+  Combining made;
+  made.iterations = parts * blocks;
+  for (const Var& var : outer) made.iterations = made.iterations * var.extent;
+  made.variable = values_.unique("p");
+  made.grain = grain_for(width * block_chunks);
+  const Sym p = Sym::var(made.variable);
+  values_.open(made.variable, made.iterations);
+  const Sym place = floor_div(p, blocks);
+  made.part = parts.is(1) ? Sym(0) : outer.empty() ? place : mod(place, parts);
+  made.row = outer.empty() ? Sym(0) : floor_div(place, parts);
+  bind_outer(outer, made.row);
+  open_vector(columns, Sym(width) * (blocks.is(1) ? Sym(0) : mod(p, blocks)), width);
+  made.column = Sym::var(columns.parts.back().name);
+  return made;
+}
+
+// A GPU has the threads to sum up blocks of partials side by side before the last phase.
+void Nest::sum_blocks(Band* band, const std::vector<Var>& outer, const Var& columns) {
+  const Sym blocks = ceil_div(band->count, Sym(block_chunks));
+  std::map<NodeId, std::string> sums;
+  for (const auto& [r, buffer] : band->partials) {
+    Sym elements = blocks * columns.extent;
+    for (const Var& var : outer) elements = elements * var.extent;
+    sums[r] = values_.workspace(graph_[r].name + "_blocks", compute_dtype(graph_[r].type.dtype),
+                                elements);
+  }
+  const Combining at = open_columns(outer, columns, blocks);
+  std::map<NodeId, std::string> accumulators;
+  for (const auto& [r, buffer] : sums) accumulators[r] = accumulator(r, "_block", 1);
+  const Sym first = Sym(block_chunks) * at.part;
+  add_bands(*band, at.row * band->count + first, min(Sym(block_chunks), band->count - first),
+            accumulators, columns);
+  band->partials = sums;
+  band->place = (at.row * blocks + at.part) * columns.extent + at.column;
+  store_partials(accumulators, *band);
+  values_.close_loop(loop::LoopKind::vector);
+  add_phase(at.variable, at.iterations, at.grain);
+  band->count = blocks;
+}
+
+// `count` partials of a column from `first` on, in order.
+void Nest::add_bands(const Band& band, const Sym& first, const Sym& count,
+                     const std::map<NodeId, std::string>& totals, const Var& columns) {
+  const std::string c = values_.unique("band");
+  values_.open(c, count);
+  const Sym place = (first + Sym::var(c)) * columns.extent + Sym::var(columns.parts.back().name);
+  for (const auto& [r, buffer] : band.partials) {
+    std::string part = load_partial(r, buffer, place);
+    values_.statements().push_back(loop::Accumulate{totals.at(r), part});
+  }
+  values_.close_loop(loop::LoopKind::serial);
 }
 
 // All partials of a column in order, and what is made of the sums.
-void Nest::combine_bands(const Band& band, const std::vector<Var>& outer, const Var& columns,
-                         const Sym& parts) {
-  const int64_t own = schedule_.block_columns, width = own > 0 ? own : combined_columns;
-  Sym rows(1), blocks = ceil_div(columns.extent, Sym(width));
-  for (const Var& var : outer) rows = rows * var.extent;
-  std::string p = values_.unique("p"), c = values_.unique("band");
-  values_.open(p, rows * blocks);
-  Sym row = outer.empty() ? Sym(0) : floor_div(Sym::var(p), blocks);
-  bind_outer(outer, row);
-  Sym block = outer.empty() ? Sym::var(p) : mod(Sym::var(p), blocks);
-  Sym first = Sym(width) * block;
-  open_vector(columns, first, width);
-  Sym column = Sym::var(columns.parts.back().name);
+void Nest::combine_bands(Band band, const std::vector<Var>& outer, const Var& columns) {
+  std::optional<int64_t> count = band.count.constant();
+  bool in_sequence = reduced_.size() == 1 && count && *count <= block_chunks;
+  if (!in_sequence && schedule_.block_columns > 0 && reduced_.size() == 1) {
+    sum_blocks(&band, outer, columns);
+    in_sequence = true;
+  }
+  const Combining at = open_columns(outer, columns, Sym(1));
   std::map<NodeId, std::string> totals;
   for (const auto& [r, buffer] : band.partials) totals[r] = accumulator(r, "_total", 1);
-  values_.open(c, parts);
-  for (const auto& [r, buffer] : band.partials) {
-    loop::Load load;
-    load.name = values_.unique(graph_[r].name + "_part");
-    load.dtype = compute_dtype(graph_[r].type.dtype);
-    load.buffer = buffer;
-    load.index = values_.substituted((row * parts + Sym::var(c)) * columns.extent + column);
-    std::string loaded = load.name;
-    values_.statements().push_back(std::move(load));
-    values_.statements().push_back(loop::Accumulate{totals[r], loaded});
+  if (in_sequence) {
+    add_bands(band, at.row * band.count, band.count, totals, columns);
+  } else {
+    open_outer_reduced();
+    Sym run = at.row;
+    for (size_t i = 0; i + 1 < reduced_.size(); ++i) {
+      run = run * reduced_[i].extent + Sym::var(reduced_[i].name);
+    }
+    in_blocks(band.count, totals, [&](const Sym& number, const auto& block) {
+      for (const auto& [r, buffer] : band.partials) {
+        std::string part =
+            load_partial(r, buffer, (run * band.count + number) * columns.extent + at.column);
+        values_.statements().push_back(loop::Accumulate{block.at(r), part});
+      }
+    });
+    close_outer_reduced();
   }
-  values_.close_loop(loop::LoopKind::serial);
   for (const auto& [r, total] : totals) {
     std::string name = finish(total, graph_[r].name, values_.kept_dtype(r));
     values_.bind_value(r, name, values_.kept_dtype(r));
   }
   for (int level = 0; level <= levels_; ++level) store_outputs(level, false);
   values_.close_loop(loop::LoopKind::vector);
-  add_phase(p, rows * blocks, grain_for(width * 16));
+  add_phase(at.variable, at.iterations, at.grain);
 }
 
 }  // namespace ingot::lowering

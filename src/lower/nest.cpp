@@ -181,7 +181,7 @@ bool Nest::mergeable(const Var& outer, const DomainVar& inner) const {
   return true;
 }
 
-std::vector<Nest::Var> Nest::merged(std::vector<DomainVar> vars, bool allowed) const {
+std::vector<Var> Nest::merged(std::vector<DomainVar> vars, bool allowed) const {
   std::vector<Var> result;
   for (DomainVar& var : vars) {
     if (allowed && !result.empty() && mergeable(result.back(), var)) {
@@ -362,7 +362,7 @@ void Nest::split_phases() {
   std::vector<Var> outer = merged(kept_, true);
   Sym rows(1);
   for (const Var& var : outer) rows = rows * var.extent;
-  Sym chunks = ceil_div(reduced_.back().extent, Sym(trailing_chunk));
+  const Sym chunks = chunk_count();
   Sym per_row = chunks;
   for (size_t i = 0; i + 1 < reduced_.size(); ++i) per_row = per_row * reduced_[i].extent;
 
@@ -371,19 +371,19 @@ void Nest::split_phases() {
   values_.open(p, rows * per_row);
   bind_outer(outer, floor_div(part, per_row));
   Sym rest = mod(part, per_row);
-  split_chunk_ = mod(rest, chunks);
+  const Sym number = mod(rest, chunks);
   rest = floor_div(rest, chunks);
   for (size_t i = reduced_.size() - 1; i-- > 0;) {
     values_.bind_var(reduced_[i].name, mod(rest, reduced_[i].extent));
     rest = floor_div(rest, reduced_[i].extent);
   }
-  std::map<NodeId, std::string> partials = chunk_partials(rows * per_row, part);
+  std::map<NodeId, std::string> partials = chunk_partials(number, rows * per_row, part);
   add_phase(p, rows * per_row, grain_for(trailing_chunk));
 
   std::string row = outer.size() == 1 ? outer[0].name : values_.unique("row");
   values_.open(row, rows);
   bind_outer(outer, Sym::var(row));
-  combine_partials(partials, Sym::var(row), per_row);
+  combine_partials(partials, Sym::var(row));
   for (int level = 0; level <= levels_; ++level) store_outputs(level, false);
   add_phase(row, rows, 64);
 }

@@ -1,22 +1,15 @@
 // The loops of one group: which variables are parallel, vectorised, reduced, and in which passes.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "lower/nest_parts.h"
 #include "lower/values.h"
 
 namespace ingot::lowering {
-
-// What a dry run without merging or staging found out.
-struct Findings {
-  std::vector<Sym> subscripts;                                        // in domain variables
-  std::map<NodeId, std::map<std::string, std::vector<Sym>>> demands;  // node → indices asked for
-};
-
-// Stands for the lane (0…63) of a block of columns in staged rows.
-inline constexpr std::string_view lane_variable = "@lane";
 
 class Nest {
  public:
@@ -27,32 +20,6 @@ class Nest {
   Findings take_findings();
 
  private:
-  struct Var {  // one or several merged domain variables
-    std::string name;
-    Sym extent;
-    std::vector<DomainVar> parts;
-  };
-  struct Staged {
-    NodeId node;
-    std::vector<Sym> index;
-    std::string buffer;
-    DType dtype;
-    Sym flat;
-    int level;
-    bool own_output;  // the group stores it anyway
-  };
-  struct Band {                              // of rows, of a column reduction
-    std::map<NodeId, std::string> partials;  // workspaces by reduction
-    Sym first_row, rows, first_column;
-    int64_t block = 0;  // columns of an iteration; 0: all
-    Sym place;          // of a column's partial, in domain variables
-  };
-  struct Tile {  // of an operand that is read across its rows, at the subscript `flat`
-    NodeId node;
-    std::string buffer;
-    Sym flat;
-  };
-
   // What the group computes, by level: how many reductions stand one after another before it.
   void find_levels();
   void choose_staging();
@@ -71,8 +38,11 @@ class Nest {
   void add_rows(const std::map<NodeId, std::string>& accumulators, const Sym& first,
                 const Sym& rows);
   void store_partials(const std::map<NodeId, std::string>& accumulators, const Band& band);
-  void combine_bands(const Band& band, const std::vector<Var>& outer, const Var& columns,
-                     const Sym& parts);
+  Combining open_columns(const std::vector<Var>& outer, const Var& columns, const Sym& parts);
+  void sum_blocks(Band* band, const std::vector<Var>& outer, const Var& columns);
+  void combine_bands(Band band, const std::vector<Var>& outer, const Var& columns);
+  void add_bands(const Band& band, const Sym& first, const Sym& count,
+                 const std::map<NodeId, std::string>& totals, const Var& columns);
   void tile_phase();
   void tile_blocks();
   std::vector<Tile> transposed_operands(int64_t elements);
@@ -99,25 +69,31 @@ class Nest {
   void body();
   void body_on_tile(std::vector<DomainVar> kept);
   void pass(int level);
-  std::map<NodeId, std::string> chunk(int level, const Sym& first, const Sym& extent,
-                                      bool last_of_row);
+  std::map<NodeId, std::string> chunk(int level, const Sym& first, bool last_of_row);
+  void chunks_into_lanes(int level, const std::map<NodeId, std::string>& totals);
+  void chunks_in_blocks(int level, const std::map<NodeId, std::string>& totals);
+  void in_blocks(const Sym& count, const std::map<NodeId, std::string>& totals,
+                 const std::function<void(const Sym&, const std::map<NodeId, std::string>&)>& add);
   void single_elements(int level);
   void final_pass();
   void store_outputs(int level, bool full);
   void store_staged(int level);
   void bind_staged(int level);
-  void open_reduced(bool chunked);
+  void open_outer_reduced();
+  void close_outer_reduced();
   void open_innermost(const Sym& first, const Sym& extent);
-  void close_reduced(bool chunked);
   bool has_chunks() const;
-  std::pair<Sym, Sym> innermost(bool chunked) const;
-  int64_t chunk_length() const;
   void prefetch_streams(int64_t streams = 1);
   void prefetch_rows(int level);
   void prefetch_iterations(const std::string& var, int64_t ahead);
-  std::map<NodeId, std::string> chunk_partials(const Sym& count, const Sym& part);
-  void combine_partials(const std::map<NodeId, std::string>& buffers, const Sym& row,
-                        const Sym& per_row);
+  Sym chunk_pieces() const;
+  Sym chunk_length() const;
+  Sym chunk_count() const;
+  Sym rest_of_row(const Sym& first, int64_t block) const;
+  std::map<NodeId, std::string> chunk_partials(const Sym& number, const Sym& count,
+                                               const Sym& part);
+  std::string load_partial(NodeId reduction, const std::string& buffer, const Sym& index);
+  void combine_partials(const std::map<NodeId, std::string>& buffers, const Sym& row);
 
   bool on_domain(NodeId node) const;
   bool may_stream(NodeId output) const;
@@ -148,8 +124,6 @@ class Nest {
   std::vector<Staged> staged_;
   std::vector<loop::Phase> phases_;
   Findings found_;
-  std::string chunk_name_;
-  Sym split_chunk_;
 };
 
 }  // namespace ingot::lowering

@@ -124,18 +124,16 @@ bool Nest::may_stream(NodeId output) const {
   return one_loop || !row.constant() || *row.constant() * bytes % 64 == 0;
 }
 
-// Opens the loops over the reduced variables. `chunked` cuts the last one as the canonical order
-// says.
-void Nest::open_reduced(bool chunked) {
+// Opens the loops over the reduced variables but the last one.
+void Nest::open_outer_reduced() {
   for (size_t i = 0; i + 1 < reduced_.size(); ++i) {
     values_.open(reduced_[i].name, reduced_[i].extent);
     values_.bind_var(reduced_[i].name, Sym::var(reduced_[i].name));
   }
-  const DomainVar& last = reduced_.back();
-  if (chunked) {
-    chunk_name_ = values_.unique("chunk");
-    values_.open(chunk_name_, ceil_div(last.extent, Sym(chunk_length())));
-  }
+}
+
+void Nest::close_outer_reduced() {
+  for (size_t i = 0; i + 1 < reduced_.size(); ++i) values_.close_loop(loop::LoopKind::serial);
 }
 
 void Nest::open_innermost(const Sym& first, const Sym& extent) {
@@ -145,39 +143,48 @@ void Nest::open_innermost(const Sym& first, const Sym& extent) {
   values_.bind_var(last.name, first + Sym::var(name));
 }
 
-void Nest::close_reduced(bool chunked) {
-  if (chunked) {
-    values_.close_loop(schedule_.spread_rows ? loop::LoopKind::spread : loop::LoopKind::serial);
-  }
-  for (size_t i = 0; i + 1 < reduced_.size(); ++i) values_.close_loop(loop::LoopKind::serial);
-}
-
 bool Nest::has_chunks() const {
   std::optional<int64_t> length = reduced_.back().extent.constant();
-  return !length || *length > chunk_length();
+  return !length || *length > (columns_ ? column_chunk : trailing_chunk);
 }
 
-// Where the innermost loop starts and how long it is, inside the chunk's loop.
-std::pair<Sym, Sym> Nest::innermost(bool chunked) const {
+// Pieces of 2048 elements of a chunk, more than one where a row is very long.
+Sym Nest::chunk_pieces() const {
+  if (columns_) return 1;
+  return Sym(1) + floor_div(reduced_.back().extent, Sym(longest_of_small_chunks));
+}
+
+Sym Nest::chunk_length() const {
+  return columns_ ? Sym(column_chunk) : Sym(trailing_chunk) * chunk_pieces();
+}
+
+Sym Nest::chunk_count() const { return ceil_div(reduced_.back().extent, chunk_length()); }
+
+// `block` elements, or what is left of the innermost reduced variable from `first` on.
+Sym Nest::rest_of_row(const Sym& first, int64_t block) const {
   const Sym& length = reduced_.back().extent;
-  if (!chunked) return {Sym(0), length};
-  Sym first = Sym(chunk_length()) * Sym::var(chunk_name_);
-  bool whole = length.constant() && *length.constant() % chunk_length() == 0;
-  return {first, whole ? Sym(chunk_length()) : min(Sym(chunk_length()), length - first)};
+  const bool whole = length.constant() && *length.constant() % block == 0;
+  return whole ? Sym(block) : min(Sym(block), length - first);
 }
 
-int64_t Nest::chunk_length() const { return columns_ ? column_chunk : trailing_chunk; }
-
-// One chunk: accumulators, the innermost loop, and each accumulator's partial result.
-std::map<NodeId, std::string> Nest::chunk(int level, const Sym& first, const Sym& extent,
-                                          bool last_of_row) {
+// One chunk from `first` on: accumulators, the innermost loop, and each accumulator's partial
+// result.
+std::map<NodeId, std::string> Nest::chunk(int level, const Sym& first, bool last_of_row) {
   std::vector<NodeId> reductions = reductions_at(level);
   std::map<NodeId, std::string> accumulators, partials;
   bool vector = !columns_;
   for (NodeId r : reductions) {
     accumulators[r] = accumulator(r, "_acc", vector ? static_cast<int>(reduction_lanes) : 1);
   }
-  open_innermost(first, extent);
+  const int64_t piece = columns_ ? column_chunk : trailing_chunk;
+  const Sym pieces = last_of_row ? Sym(1) : chunk_pieces();
+  Sym start = first;
+  if (!pieces.is(1)) {
+    const std::string name = values_.unique("piece");
+    values_.open(name, min(pieces, ceil_div(reduced_.back().extent - first, Sym(piece))));
+    start = first + Sym(piece) * Sym::var(name);
+  }
+  open_innermost(start, last_of_row ? reduced_.back().extent : rest_of_row(start, piece));
   store_outputs(level - 1, true);
   store_staged(level - 1);
   for (NodeId r : reductions) {
@@ -186,6 +193,7 @@ std::map<NodeId, std::string> Nest::chunk(int level, const Sym& first, const Sym
   }
   if (vector) prefetch_rows(level);
   values_.close_loop(vector ? loop::LoopKind::vector : loop::LoopKind::serial);
+  if (!pieces.is(1)) values_.close_loop(loop::LoopKind::serial);
   for (NodeId r : reductions) {
     const Node& node = graph_[r];
     DType dtype = last_of_row ? values_.kept_dtype(r) : compute_dtype(node.type.dtype);
@@ -194,24 +202,70 @@ std::map<NodeId, std::string> Nest::chunk(int level, const Sym& first, const Sym
   return partials;
 }
 
+// The chunks of a trailing variable, each into its lane of the totals.
+void Nest::chunks_into_lanes(int level, const std::map<NodeId, std::string>& totals) {
+  const std::string number = values_.unique("chunk");
+  values_.open(number, chunk_count());
+  for (const auto& [r, part] : chunk(level, chunk_length() * Sym::var(number), false)) {
+    values_.statements().push_back(loop::Accumulate{totals.at(r), part, Sym::var(number)});
+  }
+  values_.close_loop(schedule_.spread_rows ? loop::LoopKind::spread : loop::LoopKind::serial);
+}
+
+// The chunks of another variable, in blocks of 16.
+void Nest::chunks_in_blocks(int level, const std::map<NodeId, std::string>& totals) {
+  in_blocks(chunk_count(), totals, [&](const Sym& number, const auto& block) {
+    for (const auto& [r, part] : chunk(level, Sym(column_chunk) * number, false)) {
+      values_.statements().push_back(loop::Accumulate{block.at(r), part});
+    }
+  });
+}
+
+// Calls `add` with a number below `count` and accumulators, inside loops that add up 16 at a time.
+void Nest::in_blocks(
+    const Sym& count, const std::map<NodeId, std::string>& totals,
+    const std::function<void(const Sym&, const std::map<NodeId, std::string>&)>& add) {
+  const std::string block = values_.unique("block"), chunk = values_.unique("chunk");
+  values_.open(block, ceil_div(count, Sym(block_chunks)));
+  std::map<NodeId, std::string> accumulators;
+  for (const auto& [r, total] : totals) accumulators[r] = accumulator(r, "_block", 1);
+  const Sym first = Sym(block_chunks) * Sym::var(block);
+  values_.open(chunk, min(Sym(block_chunks), count - first));
+  add(first + Sym::var(chunk), accumulators);
+  values_.close_loop(loop::LoopKind::serial);
+  for (const auto& [r, total] : totals) {
+    const Node& node = graph_[r];
+    std::string part =
+        finish(accumulators.at(r), node.name + "_part", compute_dtype(node.type.dtype));
+    values_.statements().push_back(loop::Accumulate{total, part});
+  }
+  values_.close_loop(loop::LoopKind::serial);
+}
+
 // All reductions of a level in one sweep over the reduced variables.
 void Nest::pass(int level) {
   const bool chunked = has_chunks();
   if (reduced_.size() == 1 && !chunked) {
-    for (const auto& [r, name] : chunk(level, Sym(0), reduced_.back().extent, true)) {
+    for (const auto& [r, name] : chunk(level, Sym(0), true)) {
       values_.bind_value(r, name, values_.kept_dtype(r));
     }
     bind_staged(level - 1);
     return;
   }
+  const int lanes = chunked && !columns_ ? static_cast<int>(reduction_lanes) : 1;
   std::map<NodeId, std::string> totals;
-  for (NodeId r : reductions_at(level)) totals[r] = accumulator(r, "_total", 1);
-  open_reduced(chunked);
-  const auto [first, extent] = innermost(chunked);
-  for (const auto& [r, part] : chunk(level, first, extent, false)) {
-    values_.statements().push_back(loop::Accumulate{totals[r], part});
+  for (NodeId r : reductions_at(level)) totals[r] = accumulator(r, "_total", lanes);
+  open_outer_reduced();
+  if (!chunked) {
+    for (const auto& [r, part] : chunk(level, Sym(0), false)) {
+      values_.statements().push_back(loop::Accumulate{totals[r], part});
+    }
+  } else if (columns_) {
+    chunks_in_blocks(level, totals);
+  } else {
+    chunks_into_lanes(level, totals);
   }
-  close_reduced(chunked);
+  close_outer_reduced();
   for (const auto& [r, total] : totals) {
     std::string name = finish(total, graph_[r].name, values_.kept_dtype(r));
     values_.bind_value(r, name, values_.kept_dtype(r));
@@ -235,13 +289,20 @@ void Nest::final_pass() {
   bool any = false;
   for (NodeId id : group_.outputs) any = any || (level_.at(id) == levels_ && on_domain(id));
   if (!any) return;
+  open_outer_reduced();
   const bool chunked = schedule_.spread_rows && has_chunks();
-  open_reduced(chunked);
-  const auto [first, extent] = innermost(chunked);
+  Sym first(0), extent = reduced_.back().extent;
+  if (chunked) {
+    const std::string number = values_.unique("chunk");
+    values_.open(number, ceil_div(extent, Sym(trailing_chunk)));
+    first = Sym(trailing_chunk) * Sym::var(number);
+    extent = rest_of_row(first, trailing_chunk);
+  }
   open_innermost(first, extent);
   store_outputs(levels_, true);
   values_.close_loop(columns_ ? loop::LoopKind::serial : loop::LoopKind::vector);
-  close_reduced(chunked);
+  if (chunked) values_.close_loop(loop::LoopKind::spread);
+  close_outer_reduced();
 }
 
 void Nest::body() {
@@ -255,13 +316,11 @@ void Nest::body() {
   for (int level = 0; level <= levels_; ++level) store_outputs(level, false);
 }
 
-// Split rows: one chunk's partials into workspaces; the chunk is given by split_chunk_.
-std::map<NodeId, std::string> Nest::chunk_partials(const Sym& count, const Sym& part) {
-  Sym length = reduced_.back().extent;
-  Sym first = Sym(trailing_chunk) * split_chunk_;
-  Sym extent = min(Sym(trailing_chunk), length - first);
+// Split rows: one chunk's partials into workspaces.
+std::map<NodeId, std::string> Nest::chunk_partials(const Sym& number, const Sym& count,
+                                                   const Sym& part) {
   std::map<NodeId, std::string> buffers;
-  for (const auto& [r, name] : chunk(1, first, extent, false)) {
+  for (const auto& [r, name] : chunk(1, chunk_length() * number, false)) {
     DType dtype = compute_dtype(graph_[r].type.dtype);
     buffers[r] = values_.workspace(graph_[r].name + "_partials", dtype, count);
     values_.statements().push_back(loop::Store{buffers[r], part, name, loop::StoreMode::normal});
@@ -269,23 +328,36 @@ std::map<NodeId, std::string> Nest::chunk_partials(const Sym& count, const Sym& 
   return buffers;
 }
 
-void Nest::combine_partials(const std::map<NodeId, std::string>& buffers, const Sym& row,
-                            const Sym& per_row) {
+std::string Nest::load_partial(NodeId reduction, const std::string& buffer, const Sym& index) {
+  loop::Load load;
+  load.name = values_.unique(graph_[reduction].name + "_part");
+  load.dtype = compute_dtype(graph_[reduction].type.dtype);
+  load.buffer = buffer;
+  load.index = values_.substituted(index);
+  std::string name = load.name;
+  values_.statements().push_back(std::move(load));
+  return name;
+}
+
+// The partials of each run of chunks into their lanes.
+void Nest::combine_partials(const std::map<NodeId, std::string>& buffers, const Sym& row) {
   std::map<NodeId, std::string> totals;
-  for (const auto& [r, buffer] : buffers) totals[r] = accumulator(r, "_total", 1);
-  std::string c = values_.unique("chunk");
-  values_.open(c, per_row);
   for (const auto& [r, buffer] : buffers) {
-    std::string name = values_.unique(graph_[r].name + "_part");
-    loop::Load load;
-    load.name = name;
-    load.dtype = compute_dtype(graph_[r].type.dtype);
-    load.buffer = buffer;
-    load.index = row * per_row + Sym::var(c);
-    values_.statements().push_back(std::move(load));
-    values_.statements().push_back(loop::Accumulate{totals[r], name});
+    totals[r] = accumulator(r, "_total", static_cast<int>(reduction_lanes));
   }
-  values_.close_loop(loop::LoopKind::serial);
+  open_outer_reduced();
+  Sym run = row;
+  for (size_t i = 0; i + 1 < reduced_.size(); ++i) {
+    run = run * reduced_[i].extent + Sym::var(reduced_[i].name);
+  }
+  const std::string c = values_.unique("chunk");
+  values_.open(c, chunk_count());
+  for (const auto& [r, buffer] : buffers) {
+    std::string part = load_partial(r, buffer, run * chunk_count() + Sym::var(c));
+    values_.statements().push_back(loop::Accumulate{totals[r], part});
+  }
+  values_.close_loop(loop::LoopKind::vector);
+  close_outer_reduced();
   for (const auto& [r, total] : totals) {
     std::string name = finish(total, graph_[r].name, values_.kept_dtype(r));
     values_.bind_value(r, name, values_.kept_dtype(r));

@@ -22,7 +22,7 @@ Sym part_of(const Sym& extent, const Sym& first, int64_t block) {
 }  // namespace
 
 // Those at one index that counts with the tile's variable and not with the last.
-std::vector<Nest::Tile> Nest::transposed_operands(int64_t elements) {
+std::vector<Tile> Nest::transposed_operands(int64_t elements) {
   std::vector<Tile> tiles;
   if (findings_ == nullptr) return tiles;
   const std::string& last = kept_.back().name;

@@ -264,30 +264,39 @@ TEST(Semantics, NaNStaysInReductions) {
 
 // The order as docs/semantics.md words it, on one row.
 float lanes_of_64(const float* x, int64_t n) {
-  float total = 0;
-  for (int64_t chunk = 0; chunk < n; chunk += 2048) {
-    float lane[64] = {};
-    for (int64_t i = chunk; i < std::min(n, chunk + 2048); ++i) lane[(i - chunk) % 64] += x[i];
+  auto halves = [](float* lane) {
     for (int half = 32; half >= 1; half /= 2) {
       for (int l = 0; l < half; ++l) lane[l] += lane[l + half];
     }
-    total += lane[0];
+    return lane[0];
+  };
+  const int64_t length = 2048 * (1 + n / 8388608);
+  float total[64] = {};
+  for (int64_t c = 0; c * length < n; ++c) {
+    float lane[64] = {};
+    const int64_t end = std::min(n, (c + 1) * length);
+    for (int64_t i = c * length; i < end; ++i) lane[(i - c * length) % 64] += x[i];
+    total[c % 64] += halves(lane);
   }
-  return total;
+  return halves(total);
 }
 
 float chunks_of_64(const float* x, int64_t n, int64_t stride) {
   float total = 0;
-  for (int64_t chunk = 0; chunk < n; chunk += 64) {
-    float partial = 0;
-    for (int64_t i = chunk; i < std::min(n, chunk + 64); ++i) partial += x[i * stride];
-    total += partial;
+  for (int64_t first = 0; first < n; first += 1024) {
+    float block = 0;
+    for (int64_t chunk = first; chunk < std::min(n, first + 1024); chunk += 64) {
+      float partial = 0;
+      for (int64_t i = chunk; i < std::min(n, chunk + 64); ++i) partial += x[i * stride];
+      block += partial;
+    }
+    total += block;
   }
   return total;
 }
 
 TEST(Semantics, TrailingDimensionsAreSummedIn64Lanes) {
-  for (const int64_t n : {1, 63, 64, 65, 1000, 2048, 2049, 20000}) {
+  for (const int64_t n : {1, 63, 64, 65, 1000, 2048, 2049, 20000, 131073, 8390000}) {
     const Tensor x = random_tensor(DType::f32, {3, n}, 7, 1, 0, 0);
     const Tensor y = evaluate_text("x: f32[B, N]", "y = sum(x, dims=[1]) return y", {x});
     for (int64_t row = 0; row < 3; ++row) {
@@ -305,7 +314,7 @@ TEST(Semantics, AdjacentReducedDimensionsCountAsOne) {
 }
 
 TEST(Semantics, OtherDimensionsAreSummedInChunksOf64) {
-  for (const int64_t n : {1, 64, 65, 300}) {
+  for (const int64_t n : {1, 64, 65, 300, 1024, 1025, 3000}) {
     const Tensor x = random_tensor(DType::f32, {n, 3}, 7, 1, 0, 0);
     const Tensor y = evaluate_text("x: f32[N, 3]", "y = sum(x, dims=[0]) return y", {x});
     for (int64_t column = 0; column < 3; ++column) {

@@ -106,7 +106,12 @@ TEST(VerifyLoop, Lanes) {
   EXPECT_EQ(error_of("acc a: f32 = sum lanes 1 for j in vector(4) { a sum= 1 }"),
             "a: iterations of a vector loop share an accumulator of one lane");
   EXPECT_EQ(error_of("acc a: f32 = sum lanes 64 a sum= 1"),
-            "a: lanes are accumulated in vector loops only");
+            "a: outside of vector loops a lane has to be named");
+  EXPECT_EQ(error_of("acc a: f32 = sum lanes 1 a[3] sum= 1"), "a: a lane of an accumulator of one");
+  EXPECT_EQ(error_of("acc a: f32 = sum lanes 64 for j in vector(4) { a[j] sum= 1 }"),
+            "a: lanes of a vector loop are its iterations");
+  EXPECT_EQ(error_of("acc a: f32 = sum lanes 1 for c in spread(4) { a sum= 1 }"),
+            "a: iterations of a spread loop share it, so a lane has to be named");
   EXPECT_EQ(error_of("acc a: f32 = sum lanes 32"), "acc a: 32 lanes");
   EXPECT_EQ(error_of("acc a: f32 = sum lanes 64 for j in vector(4) { r: f32 = finish a }"),
             "r: finished in another loop than declared");

@@ -1,0 +1,56 @@
+// What the loops of a group are made of: variables, values kept between passes, bands, tiles.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "plan/plan.h"
+
+namespace ingot::lowering {
+
+// What a dry run without merging or staging found out.
+struct Findings {
+  std::vector<Sym> subscripts;                                        // in domain variables
+  std::map<NodeId, std::map<std::string, std::vector<Sym>>> demands;  // node → indices asked for
+};
+
+// Stands for the lane (0…63) of a block of columns in staged rows.
+inline constexpr std::string_view lane_variable = "@lane";
+
+struct Var {  // one or several merged domain variables
+  std::string name;
+  Sym extent;
+  std::vector<DomainVar> parts;
+};
+struct Staged {
+  NodeId node;
+  std::vector<Sym> index;
+  std::string buffer;
+  DType dtype;
+  Sym flat;
+  int level;
+  bool own_output;  // the group stores it anyway
+};
+
+struct Band {                              // of rows, of a column reduction
+  std::map<NodeId, std::string> partials;  // workspaces by reduction
+  Sym first_row, rows, first_column;
+  int64_t block = 0;  // columns of an iteration; 0: all
+  Sym place;          // of a column's partial, in domain variables
+  Sym count;          // of partials that a run of the reduced variable leaves
+};
+struct Combining {  // an iteration that combines partials of a block of columns
+  std::string variable;
+  Sym iterations, row, part, column;
+  int64_t grain;
+};
+
+struct Tile {  // of an operand that is read across its rows, at the subscript `flat`
+  NodeId node;
+  std::string buffer;
+  Sym flat;
+};
+
+}  // namespace ingot::lowering

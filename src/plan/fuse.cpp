@@ -47,6 +47,7 @@ Partition Fusion::run() {
     try_again();
     join_siblings();
     recompute();
+    join_new_siblings();
   }
   return finish();
 }
@@ -432,6 +433,13 @@ void Fusion::absorb(int p, int c) {
              std::back_inserter(units));
   for (int u : from.units) cluster_of_[static_cast<size_t>(u)] = p;
   into.units = std::move(units);
+  for (NodeId id : from.recomputed) {
+    if (std::ranges::find(into.recomputed, id) == into.recomputed.end()) {
+      into.recomputed.push_back(id);
+    }
+  }
+  std::erase_if(into.recomputed,
+                [&](NodeId id) { return unit_of(id) >= 0 && cluster_of(unit_of(id)) == p; });
   into.contraction_unit = std::max(into.contraction_unit, from.contraction_unit);
   into.reductions = into.reductions || from.reductions;
   into.instructions += from.instructions;

@@ -79,7 +79,8 @@ class Fusion {
   const Cluster::Moved& moved(int cluster);
   Decision yes(const Edge& edge, int producer_cluster, bool had_reductions) const;
   void join_siblings();
-  void join_readers(NodeId value);
+  void join_new_siblings();
+  void join_readers(NodeId value, const std::vector<int>& reading);
   void recompute();
   // A value that is stored for other groups, and what it takes to compute it in each of them.
   struct Recomputation {

@@ -17,13 +17,34 @@ constexpr size_t most_recomputed = 32;     // nodes computed again for one value
 // Buffers with several readers, in the order of the nodes.
 void Fusion::join_siblings() {
   for (NodeId value = 0; value < static_cast<NodeId>(graph_.nodes.size()); ++value) {
-    if (readers(value).size() > 1) join_readers(value);
+    if (readers(value).size() > 1) join_readers(value, readers(value));
   }
 }
 
-void Fusion::join_readers(NodeId value) {
+// Groups that read a buffer since they compute values again.
+void Fusion::join_new_siblings() {
+  std::map<NodeId, std::vector<int>> found;
+  for (const Cluster& cluster : clusters_) {
+    if (!cluster.alive) continue;
+    std::set<NodeId> read;
+    for (NodeId id : cluster.recomputed) {
+      for (NodeId operand : graph_[id].operands) read.insert(root(graph_, units_, operand));
+    }
+    for (NodeId value : read) {
+      if (!std::binary_search(cluster.nodes.begin(), cluster.nodes.end(), value)) {
+        found[value].push_back(cluster.units.front());
+      }
+    }
+  }
+  for (auto& [value, units] : found) {
+    units.insert(units.begin(), readers(value).begin(), readers(value).end());
+    join_readers(value, units);
+  }
+}
+
+void Fusion::join_readers(NodeId value, const std::vector<int>& reading) {
   std::vector<int> distinct, first_reader;
-  for (int u : readers(value)) {
+  for (int u : reading) {
     int cluster = cluster_of(u);
     bool own = unit_of(value) >= 0 && cluster_of(unit_of(value)) == cluster;
     if (own || at(cluster).contraction_unit >= 0 || unit(u).copy) continue;

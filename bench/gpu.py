@@ -162,9 +162,12 @@ def add_torch(table, work, peers):
     count = max(MIN_CALLS, min(MAX_SETS, -(-L2_BYTES // bytes_)))
     sets = [first] + [[t.clone() for t in first] for _ in range(count - 1)]
 
-    half = max(bytes_ // 2, 16)
-    pairs = [torch.empty(2, half, dtype=torch.uint8, device="cuda") for _ in range(count)]
-    table.add(work, "copy", round(burst_ms(lambda a: a[0].copy_(a[1]), [(p,) for p in pairs]), 5),
+    # The driver copies some sizes at two thirds of the rate: the better of it and of a kernel.
+    words_of_half = max(bytes_ // 8, 4)
+    pairs = [torch.empty(2, words_of_half, dtype=torch.int32, device="cuda").random_()
+             for _ in range(count)]
+    copies = [lambda a: a[0].copy_(a[1]), lambda a: torch.bitwise_or(a[1], 0, out=a[0])]
+    table.add(work, "copy", round(min(burst_ms(c, [(p,) for p in pairs]) for c in copies), 5),
               bytes_)
     del pairs
     if "eager" in peers:

@@ -41,7 +41,7 @@ std::vector<Tile> Nest::transposed_operands(int64_t elements) {
 
 // The variables of a tile, taken out of the others: that of the operands' rows, which is the last
 // of the outputs, and that of their columns.
-std::pair<Nest::Var, Nest::Var> Nest::tile_variables(std::vector<Var>& outer) const {
+std::pair<Var, Var> Nest::tile_variables(std::vector<Var>& outer) const {
   const Var rows = outer.back();
   outer.pop_back();
   auto found = std::find_if(outer.begin(), outer.end(), [&](const Var& var) {

@@ -400,6 +400,17 @@ TEST(Plan, RowsStandSideBySideWhereRowVectorsAreLong) {
       Names{"transposed tiles"});
 }
 
+// Both column sums read dy itself since its cast is computed again in each.
+TEST(Plan, GroupsThatComputeAValueAgainAreJoinedWhereTheyReadOneBuffer) {
+  const Planned p = planned(R"(graph g(dy: bf16[B, 4096], x: bf16[B, 4096], r: f32[B, 1]) {
+      a = cast(dy, dtype=f32) b = cast(x, dtype=f32) h = mul(b, r) w = mul(a, h)
+      c = mean(w, dims=[-1], keepdims=true) q = mul(h, c) d = sub(a, q) y = cast(d, dtype=bf16)
+      v = sum(w, dims=[0]) u = sum(a, dims=[0]) return y, v, u })",
+                            FusionMode::automatic, "h200", {{"B", 32768}});
+  ASSERT_EQ(p.plan.groups.size(), 2u);
+  EXPECT_EQ(p.plan.groups[1].outputs.size(), 2u);
+}
+
 TEST(Plan, ColumnsAreReducedInBandsOfRows) {
   EXPECT_EQ(schedules_of("graph g(x: f32[B, 1024]) { s = sum(x, dims=[0]) return s }"),
             (Names{"column bands, streaming", "column bands", "columns"}));

@@ -131,6 +131,20 @@ int row_lanes(const Kernel& kernel) {
   return lanes;
 }
 
+// Threads of an iteration of elementwise work: a block, or as many as its short rows employ.
+int elementwise_team(const Kernel& kernel, int lanes) {
+  int64_t most = 0;
+  auto note = [&](const Stmt& stmt) {
+    const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt);
+    if (loop == nullptr || (*loop)->kind != LoopKind::vector) return;
+    most = std::max(most, (*loop)->extent.constant().value_or(cuda::block * lanes));
+  };
+  for (const Phase& phase : kernel.phases) walk(phase.body, note);
+  int team = cuda::block;
+  while (team > 1 && most > 0 && most <= team / 2 * lanes) team /= 2;
+  return team;
+}
+
 // Reductions: a warp for an iteration, or for an iteration of its spread loops; its threads have
 // two of the 64 lanes each, or four columns of their own. Without any: a block for an iteration,
 // and as many elements a thread as its narrowest access has in 16 bytes; where it turns over tiles,
@@ -159,7 +173,8 @@ Target cuda_target(const Kernel& kernel) {
   }
   if (sums) return {true, cuda::column_lanes, cuda::warp, 0, cuda::row_block};
   const int lanes = cuda::thread_elements(narrowest_bytes(kernel));
-  const int groups = tile_rows == 0 ? 0 : static_cast<int>(cuda::block * lanes / tile_rows);
+  if (tile_rows == 0) return {true, lanes, elementwise_team(kernel, lanes), 0, cuda::block};
+  const int groups = static_cast<int>(cuda::block * lanes / tile_rows);
   return {true, lanes, cuda::block, groups, cuda::block};
 }
 
@@ -339,14 +354,19 @@ void Emitter::open_iterations(const Phase& phase) {
   const std::string extent = subscript(phase.extent);
   const std::string place =
       fmt::format("(blockIdx.x * {}L + threadIdx.x) / {}", target_.block, target_.team);
-  if (target_.team < cuda::warp) {
-    // The teams of a warp stay together: one without an iteration repeats the last.
-    line(fmt::format("const long {} = min({}, {} - 1);", var, place, extent));
-  } else {
-    line(fmt::format("const long {} = {};", var, place));
+  if (target_.warps > 0 && target_.team < cuda::warp) {
+    // The teams of a warp stay together: one without an iteration repeats the last, but its stores.
+    const std::string place_name = names_.unique("place");
+    repeats_ = names_.unique("repeats");
+    line(fmt::format("const long {} = {};", place_name, place));
+    line(fmt::format("const long {} = min({}, {} - 1);", var, place_name, extent));
+    line(fmt::format("const bool {} = {} != {};", repeats_, place_name, var));
+    line(fmt::format("const int thread = threadIdx.x % {};", target_.team));
+    return;
   }
+  line(fmt::format("const long {} = {};", var, place));
   line(fmt::format("const int thread = threadIdx.x % {};", target_.team));
-  if (target_.team >= cuda::warp) line(fmt::format("if ({} >= {}) return;", var, extent));
+  line(fmt::format("if ({} >= {}) return;", var, extent));
 }
 
 // Quotients that are the same in the whole iteration: a division takes as long as several vectors.

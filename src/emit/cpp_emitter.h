@@ -126,6 +126,7 @@ class Emitter : private PhaseState {
   bool is_varying(const Sym& sym) const;
   bool is_varying(const std::vector<loop::Guard>& guards) const;
   bool is_varying(const loop::Operand& operand) const;
+  bool ends_between_chunks(const loop::Guard& guard) const;
   bool differs_by_lane(const std::vector<loop::Guard>& guards) const;
   bool follows_lanes(const std::vector<loop::Guard>& guards) const;
   std::string all_lanes_condition(const std::vector<loop::Guard>& guards) const;
@@ -139,6 +140,7 @@ class Emitter : private PhaseState {
   std::string guards_text(const std::vector<loop::Guard>& guards,
                           const std::function<std::string(const Sym&)>& text) const;
   bool aligned(const Sym& index) const;
+  std::string unless_repeated() const;
   std::string_view whole_word(const Sym& index) const;
   std::string live_argument() const;  // ", live" where a chunk may not be full
   std::string pointer(const std::string& buffer, const Sym& index) const;

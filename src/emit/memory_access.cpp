@@ -192,13 +192,15 @@ void Emitter::emit(const Store& store) {
     std::string function = names_.unique(buffers_.at(store.buffer) + "_place");
     lane_function(function, fmt::format("{}*", storage_type(dtype)),
                   {fmt::format("return {};", pointer(store.buffer, lane_index(store.index)))});
-    return line(fmt::format("scatter_{}({}_at, {}{});", name, function, text, live_argument()));
+    return line(fmt::format("{}scatter_{}({}_at, {}{});", unless_repeated(), name, function, text,
+                            live_argument()));
   }
   if (chunk_) return store_vector(store, text, at);
   const std::string_view once = !target_.cuda       ? ""
                                 : target_.warps > 1 ? "if (threadIdx.x == 0) "
                                                     : "if (thread == 0) ";
-  line(fmt::format("{}store_{}({}, {}, 1);", once, name, pointer(store.buffer, at.index), text));
+  line(fmt::format("{}{}store_{}({}, {}, 1);", unless_repeated(), once, name,
+                   pointer(store.buffer, at.index), text));
 }
 
 void Emitter::store_vector(const Store& store, const std::string& text, const LaneAccess& at) {
@@ -209,8 +211,8 @@ void Emitter::store_vector(const Store& store, const std::string& text, const La
       rows ? rows_arguments(store.buffer, store.index) : pointer(store.buffer, at.index);
   const std::string_view form = rows ? "rows_" : "";
   const std::string stored =
-      fmt::format("store_{}{}{}({}, {}{});", rows ? "" : whole_word(at.index), form, name, place,
-                  text, live_argument());
+      fmt::format("{}store_{}{}{}({}, {}{});", unless_repeated(), rows ? "" : whole_word(at.index),
+                  form, name, place, text, live_argument());
   if (!tiles_.empty() && !whole_word(at.index).empty()) {
     return line(fmt::format("store_words({}, pack_{}({}));", place, name, text));
   }
@@ -231,6 +233,10 @@ void Emitter::store_vector(const Store& store, const std::string& text, const La
   line("  " + streamed);
   line("else");
   line("  " + stored);
+}
+
+std::string Emitter::unless_repeated() const {
+  return repeats_.empty() ? "" : fmt::format("if (!{}) ", repeats_);
 }
 
 // "whole_" where all lanes are there and a CUDA thread can take them in accesses of 16 bytes.

@@ -32,6 +32,7 @@ struct PhaseState {
   std::vector<Shared> shared_;
   std::map<std::string, std::string> rows_;  // "buffer + what is the same for a loop" → pointer
   bool streams_ = false;
+  std::string repeats_;  // CUDA: whether the iteration is another team's too; empty: never
   std::map<std::string, int> row_reads_;      // loads from a row of registers so far
   std::map<std::string, std::string> parts_;  // accumulator → where a warp leaves its part
 };

@@ -2,6 +2,7 @@
 // of the last one only some lanes may be live. A vector is as many registers as it takes, so that
 // every line advances several of them side by side.
 #include <algorithm>
+#include <array>
 
 #include "emit/cpp_emitter.h"
 
@@ -353,11 +354,21 @@ bool Emitter::is_varying(const Stmt& stmt) const {
   return is_varying(index.value) || is_varying(index.guards);
 }
 
+// Whether a guard holds for all lanes of a chunk or for none: it begins and ends with one.
+bool Emitter::ends_between_chunks(const Guard& guard) const {
+  if (!chunk_->across.empty() || access(guard.value).kind != LaneAccess::contiguous) return false;
+  const Sym at = Sym(target_.lanes) * Sym::var(std::string(chunk_var));
+  return std::ranges::all_of(std::array{guard.lo, guard.hi}, [&](const Sym& end) {
+    return multiple_of((guard.value - end).substitute({{chunk_->ir_var, at}}), target_.lanes);
+  });
+}
+
 // Whether a guard is not one condition for all lanes.
 bool Emitter::differs_by_lane(const std::vector<Guard>& guards) const {
   return chunk_ && std::ranges::any_of(guards, [&](const Guard& guard) {
            auto differs = [&](const Sym& s) { return access(s).kind != LaneAccess::uniform; };
-           return differs(guard.value) || differs(guard.lo) || differs(guard.hi);
+           if (differs(guard.lo) || differs(guard.hi)) return true;
+           return differs(guard.value) && !ends_between_chunks(guard);
          });
 }
 

@@ -164,6 +164,27 @@ TEST(Cuda, ProductsAreNotWrittenYet) {
   EXPECT_FALSE(fits_cuda(kernel));
 }
 
+// Rows of 128 in chunks of 8: 16 rows a block. A guard that ends between chunks is one condition.
+TEST(Cuda, ShortRowsShareABlockAndPiecesAreLoadedWhole) {
+  const KernelSource source = cuda(R"(
+    kernel join(a: bf16[B*64] in, b: bf16[B*60] in, y: bf16[B*128] out) sizes(B) {
+      phase p in parallel(B) grain 1 {
+        for j in vector(128) {
+          a0: bf16 = load a[64*p + j] if 0 <= j < 64 else 0
+          b0: bf16 = load b[60*p + j - 64] if 64 <= j < 124 else 0
+          y0: bf16 = add(a0, b0)
+          store y[128*p + j] = y0
+        }
+      }
+    })");
+  ASSERT_EQ(source.phases.size(), 1u);
+  EXPECT_EQ(source.phases[0].team, 16);
+  EXPECT_EQ(source.phases[0].block, 256);
+  EXPECT_TRUE(has(source, "if (p >= B) return;"));
+  EXPECT_TRUE(has(source, "j < 64 ? load_whole_bf16(a + 64 * p + j) : splat_f32(0.0f);"));
+  EXPECT_TRUE(has(source, "gather_bf16(b0_at)"));  // 124 is within a chunk
+}
+
 // The words that a kernel's text uses itself.
 TEST(Cuda, UsersMayCallTensorsAnything) {
   const KernelSource source = cuda(R"(
@@ -186,7 +207,7 @@ TEST(Cuda, UsersMayCallTensorsAnything) {
   EXPECT_TRUE(has(source, "float* __restrict__ threadIdx_v2,"));
   EXPECT_TRUE(has(source, "float* __restrict__ load_whole_f32_v2,"));
   EXPECT_TRUE(has(source, "float* __restrict__ KernelReport_v2,"));
-  EXPECT_TRUE(has(source, "const long blockIdx_v2 = blockIdx.x;"));
+  EXPECT_TRUE(has(source, "const long blockIdx_v2 = (blockIdx.x * 256L + threadIdx.x) / 16;"));
 }
 
 TEST(Cuda, AUnitIncludesNothing) {

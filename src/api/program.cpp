@@ -188,8 +188,9 @@ Value Program::op(std::string_view name, std::vector<Value> operands, Attributes
   if (const auto form = attributes.find("approximate");
       name == "gelu" && form != attributes.end()) {
     const std::string* const word = std::get_if<std::string>(&form->second);
-    const std::optional<Op> op = word == nullptr ? std::nullopt : gelu_form(*word);
-    if (!op) throw Error(ErrorKind::input, "gelu: approximate is \"none\" or \"tanh\"");
+    const std::string form_name = word == nullptr ? "a number" : *word;
+    const std::optional<Op> op = gelu_form(form_name);
+    if (!op) throw Error(ErrorKind::input, gelu_form_error(form_name));
     name = op_name(*op);
     attributes.erase(form);
   }

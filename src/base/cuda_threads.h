@@ -18,6 +18,9 @@ inline constexpr int most_row_bytes = 128;  // that a thread keeps of short rows
 inline constexpr int most_blocks = 32;      // of a multiprocessor
 inline constexpr int64_t register_file = 64 << 10;  // of a multiprocessor
 
+// Registers of a thread that keeps part of a row, besides it: addresses, sums, an access.
+constexpr int64_t other_registers(int lanes) { return 28 + 2 * lanes; }
+
 // Elements that a thread takes at a time: 16 bytes of the narrowest operand, and at least two.
 constexpr int thread_elements(int64_t narrowest_bytes) {
   constexpr int64_t widest_access = 16;

@@ -181,8 +181,7 @@ Target cuda_target(const Kernel& kernel) {
 }  // namespace
 
 Emitter::Emitter(const Kernel& kernel, const Target& target)
-    : kernel_(kernel),
-      target_(target),
+    : LaneQuestions(kernel, target),
       report_(target.cuda ? "report" : "call->report"),
       names_(reserved_names()) {
   for (const Param& param : kernel.params) buffer_dtypes_[param.name] = param.dtype;
@@ -391,12 +390,6 @@ void Emitter::close_iterations() {
   if (target_.cuda) return;
   close();
   if (streams_) line("stream_fence();");
-}
-
-const EmittedValue& Emitter::value(const std::string& name) const {
-  auto found = values_.find(name);
-  INGOT_CHECK(found != values_.end(), "kernel {}: no value '{}'", kernel_.name, name);
-  return found->second;
 }
 
 void Emitter::open(const std::string& text) {

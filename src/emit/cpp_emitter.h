@@ -6,14 +6,14 @@
 #include "emit/c_text.h"
 #include "emit/chunk.h"
 #include "emit/emit.h"
+#include "emit/lane_questions.h"
 #include "emit/names.h"
-#include "emit/phase_state.h"
 
 namespace ingot {
 
 inline constexpr size_t line_width = 100;
 
-class Emitter : private PhaseState {
+class Emitter : private LaneQuestions {
  public:
   Emitter(const loop::Kernel& kernel, const Target& target);
   KernelSource source();
@@ -118,40 +118,23 @@ class Emitter : private PhaseState {
   void declare_rows(const std::vector<loop::Stmt>& body);
   void declare_row(const std::string& buffer, const Sym& index);
   std::pair<Sym, Sym> split(const Sym& index) const;
-  bool differs_by_row(const Sym& index) const;
   std::string rows_name(const Sym& index);
   std::string rows_arguments(const std::string& buffer, const Sym& index);
-  bool rows_aligned(const Sym& index) const;
-  bool is_varying(const loop::Stmt& stmt) const;
-  bool is_varying(const Sym& sym) const;
-  bool is_varying(const std::vector<loop::Guard>& guards) const;
-  bool is_varying(const loop::Operand& operand) const;
-  bool ends_between_chunks(const loop::Guard& guard) const;
-  bool differs_by_lane(const std::vector<loop::Guard>& guards) const;
-  bool follows_lanes(const std::vector<loop::Guard>& guards) const;
   std::string all_lanes_condition(const std::vector<loop::Guard>& guards) const;
-  bool uses_values(const Sym& sym) const;
-  bool uses_varying_values(const Sym& sym) const;
-  LaneAccess access(const Sym& index) const;
-  Sym lane_index(const Sym& index) const;
   std::string subscript(const Sym& sym) const;
   std::string condition(const std::vector<loop::Guard>& guards) const;
   std::string lane_condition(const std::vector<loop::Guard>& guards) const;
   std::string guards_text(const std::vector<loop::Guard>& guards,
                           const std::function<std::string(const Sym&)>& text) const;
-  bool aligned(const Sym& index) const;
   std::string unless_repeated() const;
   std::string_view whole_word(const Sym& index) const;
   std::string live_argument() const;  // ", live" where a chunk may not be full
   std::string pointer(const std::string& buffer, const Sym& index) const;
-  const EmittedValue& value(const std::string& name) const;
   void call_line(const std::string& function, const std::vector<std::string>& arguments);
   void open(const std::string& text);
   void close(const std::string& text = "}");
   void line(const std::string& text);
 
-  const loop::Kernel& kernel_;
-  const Target target_;
   const std::string_view report_;  // where a failed check leaves its number
   KernelSource source_;
   std::map<std::string, DType> buffer_dtypes_;

@@ -112,11 +112,13 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
     bytes += chunks * target_.lanes * byte_size(buffer_dtypes_.at(buffer));
   }
   if (bytes == 0 && target_.warps <= 1) return fmt::format("__launch_bounds__({})", target_.block);
-  if (bytes == 0) {
-    return fmt::format("__launch_bounds__({}, {})", target_.block,
-                       std::max<int64_t>(cuda::register_file / plain_registers / target_.block, 1));
-  }
-  // Besides the row: addresses and sums, and what is on its way from each buffer but the first.
+  auto bounds = [&](int64_t registers) {
+    const int64_t blocks =
+        std::clamp<int64_t>(cuda::register_file / registers / target_.block, 1, cuda::most_blocks);
+    return fmt::format("__launch_bounds__({}, {})", target_.block, blocks);
+  };
+  if (bytes == 0) return bounds(plain_registers);
+  // Besides what is on its way from each buffer but the first.
   int64_t streams = 0;
   each_vector_loop(phase.body, [&](const Loop& loop) {
     const bool fills = std::ranges::any_of(loop.body, [&](const Stmt& stmt) {
@@ -130,11 +132,8 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
                                 !is_thread_row(load->buffer);
                        }));
   });
-  const int64_t registers =
-      bytes / 4 + 28 + 2 * target_.lanes + 32 * std::max<int64_t>(streams - 1, 0);
-  const int64_t blocks =
-      std::min<int64_t>(cuda::register_file / registers / target_.block, cuda::most_blocks);
-  return fmt::format("__launch_bounds__({}, {})", target_.block, std::max<int64_t>(blocks, 1));
+  return bounds(bytes / 4 + cuda::other_registers(target_.lanes) +
+                32 * std::max<int64_t>(streams - 1, 0));
 }
 
 std::string Emitter::thread_row(const std::string& buffer, const Sym& index) const {

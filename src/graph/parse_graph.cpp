@@ -255,10 +255,7 @@ void GraphParser::parse_operand_or_attribute(Call& call) {
     const Location value_at = cursor_.location();
     const std::string form = cursor_.string_literal("a text in quotes");
     const std::optional<Op> op = gelu_form(form);
-    if (!op) {
-      cursor_.fail(value_at,
-                   fmt::format("gelu: approximate is \"none\" or \"tanh\", not \"{}\"", form));
-    }
+    if (!op) cursor_.fail(value_at, gelu_form_error(form));
     call.op = op_name(*op);
     return;
   }

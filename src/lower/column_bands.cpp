@@ -195,10 +195,7 @@ void Nest::combine_bands(Band band, const std::vector<Var>& outer, const Var& co
     add_bands(band, at.row * band.count, band.count, totals, columns);
   } else {
     open_outer_reduced();
-    Sym run = at.row;
-    for (size_t i = 0; i + 1 < reduced_.size(); ++i) {
-      run = run * reduced_[i].extent + Sym::var(reduced_[i].name);
-    }
+    const Sym run = run_of(at.row);
     in_blocks(band.count, totals, [&](const Sym& number, const auto& block) {
       for (const auto& [r, buffer] : band.partials) {
         std::string part =
@@ -208,10 +205,7 @@ void Nest::combine_bands(Band band, const std::vector<Var>& outer, const Var& co
     });
     close_outer_reduced();
   }
-  for (const auto& [r, total] : totals) {
-    std::string name = finish(total, graph_[r].name, values_.kept_dtype(r));
-    values_.bind_value(r, name, values_.kept_dtype(r));
-  }
+  bind_totals(totals);
   for (int level = 0; level <= levels_; ++level) store_outputs(level, false);
   values_.close_loop(loop::LoopKind::vector);
   add_phase(at.variable, at.iterations, at.grain);

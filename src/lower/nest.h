@@ -44,6 +44,7 @@ class Nest {
   void add_bands(const Band& band, const Sym& first, const Sym& count,
                  const std::map<NodeId, std::string>& totals, const Var& columns);
   void tile_phase();
+  void body_on_tiles(const std::vector<Tile>& tiles, const Sym& place);
   void tile_blocks();
   std::vector<Tile> transposed_operands(int64_t elements);
   std::pair<Var, Var> tile_variables(std::vector<Var>& outer) const;
@@ -74,6 +75,7 @@ class Nest {
   void chunks_in_blocks(int level, const std::map<NodeId, std::string>& totals);
   void in_blocks(const Sym& count, const std::map<NodeId, std::string>& totals,
                  const std::function<void(const Sym&, const std::map<NodeId, std::string>&)>& add);
+  void bind_totals(const std::map<NodeId, std::string>& totals);
   void single_elements(int level);
   void final_pass();
   void store_outputs(int level, bool full);
@@ -81,6 +83,7 @@ class Nest {
   void bind_staged(int level);
   void open_outer_reduced();
   void close_outer_reduced();
+  Sym run_of(const Sym& row) const;
   void open_innermost(const Sym& first, const Sym& extent);
   bool has_chunks() const;
   void prefetch_streams(int64_t streams = 1);

@@ -132,6 +132,15 @@ void Nest::open_outer_reduced() {
   }
 }
 
+// The number of the run of chunks, inside those loops.
+Sym Nest::run_of(const Sym& row) const {
+  Sym run = row;
+  for (size_t i = 0; i + 1 < reduced_.size(); ++i) {
+    run = run * reduced_[i].extent + Sym::var(reduced_[i].name);
+  }
+  return run;
+}
+
 void Nest::close_outer_reduced() {
   for (size_t i = 0; i + 1 < reduced_.size(); ++i) values_.close_loop(loop::LoopKind::serial);
 }
@@ -242,6 +251,14 @@ void Nest::in_blocks(
   values_.close_loop(loop::LoopKind::serial);
 }
 
+// The reductions' results, rounded.
+void Nest::bind_totals(const std::map<NodeId, std::string>& totals) {
+  for (const auto& [r, total] : totals) {
+    std::string name = finish(total, graph_[r].name, values_.kept_dtype(r));
+    values_.bind_value(r, name, values_.kept_dtype(r));
+  }
+}
+
 // All reductions of a level in one sweep over the reduced variables.
 void Nest::pass(int level) {
   const bool chunked = has_chunks();
@@ -266,10 +283,7 @@ void Nest::pass(int level) {
     chunks_into_lanes(level, totals);
   }
   close_outer_reduced();
-  for (const auto& [r, total] : totals) {
-    std::string name = finish(total, graph_[r].name, values_.kept_dtype(r));
-    values_.bind_value(r, name, values_.kept_dtype(r));
-  }
+  bind_totals(totals);
   bind_staged(level - 1);
 }
 
@@ -346,10 +360,7 @@ void Nest::combine_partials(const std::map<NodeId, std::string>& buffers, const 
     totals[r] = accumulator(r, "_total", static_cast<int>(reduction_lanes));
   }
   open_outer_reduced();
-  Sym run = row;
-  for (size_t i = 0; i + 1 < reduced_.size(); ++i) {
-    run = run * reduced_[i].extent + Sym::var(reduced_[i].name);
-  }
+  const Sym run = run_of(row);
   const std::string c = values_.unique("chunk");
   values_.open(c, chunk_count());
   for (const auto& [r, buffer] : buffers) {
@@ -358,10 +369,7 @@ void Nest::combine_partials(const std::map<NodeId, std::string>& buffers, const 
   }
   values_.close_loop(loop::LoopKind::vector);
   close_outer_reduced();
-  for (const auto& [r, total] : totals) {
-    std::string name = finish(total, graph_[r].name, values_.kept_dtype(r));
-    values_.bind_value(r, name, values_.kept_dtype(r));
-  }
+  bind_totals(totals);
 }
 
 }  // namespace ingot::lowering

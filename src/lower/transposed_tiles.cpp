@@ -68,6 +68,14 @@ void Nest::turn_over(const std::vector<Tile>& tiles, int64_t pitch, const Var& r
   }
 }
 
+// The elementwise work, with the operands' elements at `place` of their tiles.
+void Nest::body_on_tiles(const std::vector<Tile>& tiles, const Sym& place) {
+  for (const Tile& each : tiles) {
+    values_.bind_element(each.node, each.buffer, graph_[each.node].type.dtype, place);
+  }
+  body();
+}
+
 // An iteration goes through the tiles of one block of rows of the operands, or of the outputs.
 void Nest::tile_phase() {
   std::vector<Var> outer = merged(kept_, true);
@@ -108,11 +116,7 @@ void Nest::tile_phase() {
   }
   bind_place(rows, row + Sym::var(j));
   bind_place(columns, column + Sym::var(i));
-  for (const Tile& each : tiles) {
-    values_.bind_element(each.node, each.buffer, graph_[each.node].type.dtype,
-                         Sym(pitch) * Sym::var(i) + Sym::var(j));
-  }
-  body();
+  body_on_tiles(tiles, Sym(pitch) * Sym::var(i) + Sym::var(j));
   prefetch_iterations(tile, 1);
   values_.close_loop(loop::LoopKind::serial);
   values_.close_loop(loop::LoopKind::vector);
@@ -148,11 +152,7 @@ void Nest::tile_blocks() {
   values_.open(j, height);
   bind_place(rows, row + Sym::var(j));
   bind_place(columns, column + Sym::var(i));
-  for (const Tile& each : tiles) {
-    values_.bind_element(each.node, each.buffer, graph_[each.node].type.dtype,
-                         Sym(down) * Sym::var(i) + Sym::var(j));
-  }
-  body();
+  body_on_tiles(tiles, Sym(down) * Sym::var(i) + Sym::var(j));
   values_.close_loop(loop::LoopKind::vector);
   values_.close_loop(loop::LoopKind::spread);
   add_phase(p, others * blocks * parts, grain_for(down * across));

@@ -107,6 +107,10 @@ std::optional<Op> gelu_form(std::string_view approximate) {
   return std::nullopt;
 }
 
+std::string gelu_form_error(std::string_view approximate) {
+  return fmt::format("gelu: approximate is \"none\" or \"tanh\", not \"{}\"", approximate);
+}
+
 const OpInfo* find_op(std::string_view name) {
   const auto found = std::find_if(table().begin(), table().end(),
                                   [&](const OpInfo& info) { return info.name == name; });

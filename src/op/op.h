@@ -15,8 +15,7 @@
 
 namespace ingot {
 
-// One enumerator per row of ops.def; a name that is a C++ keyword carries a trailing underscore
-// in the enum only (and_, or_, xor_, not_); op_name gives "and".
+// One enumerator per row of ops.def; C++ keywords end in an underscore: and_, or_, xor_, not_.
 enum class Op : uint16_t {
 #define ELEMENTWISE(name, ...) name,
 #define REDUCTION(name, ...) name,
@@ -89,8 +88,9 @@ struct OpInfo {
 };
 
 const OpInfo& op_info(Op op);
-bool has_form(const OpInfo& info, Form form);               // on some device
-std::optional<Op> gelu_form(std::string_view approximate);  // "none" or "tanh"
+bool has_form(const OpInfo& info, Form form);  // on some device
+std::optional<Op> gelu_form(std::string_view approximate);
+std::string gelu_form_error(std::string_view approximate);  // where there is none
 std::span<const OpInfo> all_ops();
 std::string_view op_name(Op op);
 const OpInfo* find_op(std::string_view name);        // text form name; nullptr if unknown

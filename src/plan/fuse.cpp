@@ -130,13 +130,15 @@ Cluster::Work Fusion::work_of(const GroupCost& cost) const {
 
 const Cluster::Work& Fusion::work(int cluster) {
   Cluster& c = at(cluster);
-  if (!c.work) {
-    Analysis analysis;
-    Decision decision = analyze(graph_, c.nodes, c.outputs, &analysis);
-    INGOT_CHECK(decision.fused, "a group lost its domain: {}", decision.detail);
-    c.work = work_of(analysis);
-  }
+  if (!c.work) c.work = work_of(analysis_of(c));
   return *c.work;
+}
+
+Analysis Fusion::analysis_of(const Cluster& cluster) const {
+  Analysis analysis;
+  Decision decision = analyze(graph_, cluster.nodes, cluster.outputs, &analysis);
+  INGOT_CHECK(decision.fused, "a group lost its domain: {}", decision.detail);
+  return analysis;
 }
 
 // Edges into a unit, the largest value first: it is worth most.

@@ -76,6 +76,7 @@ class Fusion {
   Cluster::Work work_of(const Analysis& analysis) const;
   Cluster::Work work_of(const GroupCost& cost) const;
   const Cluster::Work& work(int cluster);
+  Analysis analysis_of(const Cluster& cluster) const;
   const Cluster::Moved& moved(int cluster);
   Decision yes(const Edge& edge, int producer_cluster, bool had_reductions) const;
   void join_siblings();

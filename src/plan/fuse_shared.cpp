@@ -135,10 +135,7 @@ bool Fusion::may_grow(const Recomputation& r) const {
 const Cluster::Moved& Fusion::moved(int cluster) {
   Cluster& c = at(cluster);
   if (!c.moved) {
-    Analysis analysis;
-    Decision decision = analyze(graph_, c.nodes, c.outputs, &analysis);
-    INGOT_CHECK(decision.fused, "a group lost its domain: {}", decision.detail);
-    GroupCost cost = measure(graph_, analysis, nullptr, {});
+    GroupCost cost = measure(graph_, analysis_of(c), nullptr, {});
     c.moved = {cost.read_bytes + cost.written, std::move(cost.read)};
   }
   return *c.moved;

@@ -219,7 +219,7 @@ Schedule row_blocks(const Analysis& analysis, const Schedule& plain, const Sym& 
 
 // ---- GPU: a block of threads takes 16 bytes a thread of the narrowest operand at a time, and
 // elementwise work no more than that; rows stay in registers between the passes of a reduction.
-constexpr int64_t row_registers = 64, other_registers = 32;  // of a thread
+constexpr int64_t row_registers = 64;  // of a thread
 
 int64_t narrowest_bytes(const Graph& graph, const Group& group) {
   int64_t bytes = 8;
@@ -246,7 +246,8 @@ std::vector<NodeId> kept_rows(const Graph& graph, const Group& group, const Grou
   const int64_t length = std::min(*last.extent.constant(), trailing_chunk);
   const int64_t used = (length + cuda::warp - 1) / cuda::warp * bytes / 4;
   bool fits = used <= row_registers && warps <= cuda::most_warps &&
-              (used + other_registers) * cuda::warp * warps <= device.registers_per_sm;
+              (used + cuda::other_registers(cuda::row_lanes)) * cuda::warp * warps <=
+                  device.registers_per_sm;
   std::vector<NodeId> kept;
   for (const GroupCost::Row& row : cost.rows) kept.push_back(row.id);
   return fits ? kept : std::vector<NodeId>{};

@@ -1,0 +1,39 @@
+// What the emitter asks about the chunk that it is writing: which subscripts, guards and values are
+// the same for all lanes, and which follow them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "emit/chunk.h"
+#include "emit/phase_state.h"
+#include "loop/loop.h"
+
+namespace ingot {
+
+class LaneQuestions : protected PhaseState {
+ protected:
+  LaneQuestions(const loop::Kernel& kernel, const Target& target)
+      : kernel_(kernel), target_(target) {}
+
+  bool differs_by_row(const Sym& index) const;
+  bool rows_aligned(const Sym& index) const;
+  bool is_varying(const loop::Stmt& stmt) const;
+  bool is_varying(const Sym& sym) const;
+  bool is_varying(const std::vector<loop::Guard>& guards) const;
+  bool is_varying(const loop::Operand& operand) const;
+  bool ends_between_chunks(const loop::Guard& guard) const;
+  bool differs_by_lane(const std::vector<loop::Guard>& guards) const;
+  bool follows_lanes(const std::vector<loop::Guard>& guards) const;
+  bool uses_values(const Sym& sym) const;
+  bool uses_varying_values(const Sym& sym) const;
+  LaneAccess access(const Sym& index) const;
+  Sym lane_index(const Sym& index) const;
+  bool aligned(const Sym& index) const;
+  const EmittedValue& value(const std::string& name) const;
+
+  const loop::Kernel& kernel_;
+  const Target target_;
+};
+
+}  // namespace ingot

@@ -1,0 +1,36 @@
+// How a group runs: its schedules and the sizes that choose between them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/sym.h"
+#include "graph/graph.h"
+
+namespace ingot {
+
+// A choice of schedule for a group, guarded at run time: the first variant whose guards hold runs.
+struct Schedule {
+  std::string name;           // "rows", "flat", "rows, streaming", "split"
+  bool streaming = false;     // non-temporal stores and prefetch for outputs beyond the cache
+  bool split_rows = false;    // few long rows: chunks in parallel, partials combined in order
+  bool column_bands = false;  // columns: bands of rows in parallel, partials combined in order
+  bool row_blocks = false;    // four rows side by side: row vectors are loaded once for them
+  // On a GPU: each chunk of a row on a warp of its own, or each row of a tile on a few threads;
+  // rows that a thread advances side by side; columns that a block of threads covers (0: all of
+  // them).
+  bool spread_rows = false;
+  int64_t thread_rows = 1, block_columns = 0;
+  std::string tile_variable;  // operands count with it, not with the last: turned over in tiles
+  bool tiles_along_outputs = false;         // one after the other along rows of the outputs
+  int64_t tile_rows = 0, tile_columns = 0;  // on a GPU: of such an operand
+  int64_t block_rows = 0;                   // contraction: rows of the product a block computes
+  std::vector<NodeId> staged;  // values kept in a row buffer between passes instead of recomputed
+  struct AtLeast {
+    Sym value;
+    int64_t minimum;
+  };
+  std::vector<AtLeast> guards;  // all must hold; the last variant of a group has none
+};
+
+}  // namespace ingot

@@ -253,4 +253,14 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
+bool multiple_of(const Sym& sym, int64_t n) {
+  auto smaller = [&](const auto& atom) {
+    return atom->kind == Sym::Atom::Kind::min && multiple_of(atom->left, n) &&
+           multiple_of(atom->right, n);
+  };
+  return sym.constant_part() % n == 0 && std::ranges::all_of(sym.terms(), [&](const Sym::Term& t) {
+           return t.factor % n == 0 || std::ranges::any_of(t.atoms, smaller);
+         });
+}
+
 }  // namespace ingot

@@ -251,8 +251,13 @@ Decision Fusion::try_edge(const Edge& edge) {
 bool Fusion::read_outside(NodeId value, int a, int b) const {
   if (units_.graph_output[static_cast<size_t>(value)]) return true;
   const std::vector<int>& all = readers(value);
-  return std::any_of(all.begin(), all.end(),
-                     [&](int u) { return cluster_of(u) != a && cluster_of(u) != b; });
+  const bool by_units = std::any_of(
+      all.begin(), all.end(), [&](int u) { return cluster_of(u) != a && cluster_of(u) != b; });
+  if (by_units || !read_again_.contains(value)) return by_units;
+  for (int cluster = 0; cluster < static_cast<int>(clusters_.size()); ++cluster) {
+    if (cluster != a && cluster != b && reads_again(cluster).contains(value)) return true;
+  }
+  return false;
 }
 
 // The common case of a chain, without another walk: one elementwise op, all of whose operands from

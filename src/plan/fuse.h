@@ -80,6 +80,7 @@ class Fusion {
   const Cluster::Moved& moved(int cluster);
   Decision yes(const Edge& edge, int producer_cluster, bool had_reductions) const;
   void join_siblings();
+  std::set<NodeId> reads_again(int cluster) const;
   void join_new_siblings();
   void join_readers(NodeId value, const std::vector<int>& reading);
   void recompute();

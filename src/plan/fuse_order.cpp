@@ -20,6 +20,11 @@ std::vector<int> Fusion::producers(int cluster) const {
       if (from != cluster) result.push_back(from);
     }
   }
+  for (NodeId value : reads_again(cluster)) {
+    if (unit_of(value) >= 0 && cluster_of(unit_of(value)) != cluster) {
+      result.push_back(cluster_of(unit_of(value)));
+    }
+  }
   std::sort(result.begin(), result.end());
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;

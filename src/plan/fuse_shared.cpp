@@ -21,20 +21,26 @@ void Fusion::join_siblings() {
   }
 }
 
+// The buffers that a group reads for what it computes again.
+std::set<NodeId> Fusion::reads_again(int cluster) const {
+  const Cluster& c = at(cluster);
+  std::set<NodeId> read;
+  for (NodeId id : c.recomputed) {
+    for (NodeId operand : graph_[id].operands) {
+      const NodeId value = root(graph_, units_, operand);
+      if (!std::binary_search(c.nodes.begin(), c.nodes.end(), value)) read.insert(value);
+    }
+  }
+  return read;
+}
+
 // Groups that read a buffer since they compute values again.
 void Fusion::join_new_siblings() {
   std::map<NodeId, std::vector<int>> found;
   for (const Cluster& cluster : clusters_) {
     if (!cluster.alive) continue;
-    std::set<NodeId> read;
-    for (NodeId id : cluster.recomputed) {
-      for (NodeId operand : graph_[id].operands) read.insert(root(graph_, units_, operand));
-    }
-    for (NodeId value : read) {
-      if (!std::binary_search(cluster.nodes.begin(), cluster.nodes.end(), value)) {
-        found[value].push_back(cluster.units.front());
-      }
-    }
+    const int number = static_cast<int>(&cluster - clusters_.data());
+    for (NodeId value : reads_again(number)) found[value].push_back(cluster.units.front());
   }
   for (auto& [value, units] : found) {
     units.insert(units.begin(), readers(value).begin(), readers(value).end());

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "device/library.h"
 #include "graph/evaluate.h"
 #include "graph/passes/passes.h"
 #include "plan/plan.h"
@@ -377,9 +378,9 @@ Plan plan_for_gpu(const Trial& trial, const Graph& graph) {
 bool approximates(const EmulatedProgram& program) {
   if (program.plan.numerics == Numerics::exact) return false;
   return std::ranges::any_of(program.kernels, [](const auto& kernel) {
-    const std::string& text = kernel.second.source.text;
-    return text.find("_hardware(") != std::string::npos ||
-           text.find("_approximate(") != std::string::npos;
+    const KernelSource& source = kernel.second.source;
+    const std::string text = source.text + device::library_text(source.functions);
+    return text.find("_hardware(") != std::string::npos;
   });
 }
 

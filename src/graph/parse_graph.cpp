@@ -35,6 +35,7 @@ struct Call {
   std::vector<Tensor> numbers;   // as bool, i64 or f64 until the other operands are known
   std::vector<Location> places;  // of the operands
   Attrs attrs;
+  bool has_form = false;  // gelu: `approximate` was given
 };
 
 class GraphParser {
@@ -251,12 +252,16 @@ void GraphParser::parse_operand_or_attribute(Call& call) {
     return;
   }
   // In text gelu's two forms are one name with an attribute.
-  if (name == "approximate" && (call.op == "gelu" || call.op == "gelu_tanh")) {
+  if (name == "approximate" && call.has_form) {
+    cursor_.fail(at, "attribute 'approximate' stands twice");
+  }
+  if (name == "approximate" && call.op == "gelu") {
     const Location value_at = cursor_.location();
     const std::string form = cursor_.string_literal("a text in quotes");
     const std::optional<Op> op = gelu_form(form);
     if (!op) cursor_.fail(value_at, gelu_form_error(form));
     call.op = op_name(*op);
+    call.has_form = true;
     return;
   }
   const std::vector<AttrInfo>& known = attributes(call.op);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "graph/value_range.h"
@@ -110,11 +111,13 @@ struct Samples {
       if (!std::isfinite(largest)) return;
     }
   }
+  // Infinite where the polynomial is not a number, as with coefficients beyond f32.
   double error_of(const std::vector<double>& coefficients) const {
     double error = 0;
     for (size_t i = 0; i < at.size(); ++i) {
-      error =
-          std::max(error, std::fabs(static_cast<double>(horner(coefficients, at[i])) - want[i]));
+      const double got = static_cast<double>(horner(coefficients, at[i]));
+      if (!std::isfinite(got)) return std::numeric_limits<double>::infinity();
+      error = std::max(error, std::fabs(got - want[i]));
     }
     return error;
   }

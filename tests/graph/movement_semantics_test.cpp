@@ -207,6 +207,13 @@ TEST(Semantics, GatherElementsTakesOneElementAnId) {
   EXPECT_THROW(results(inputs, "y = gather_elements(x, i, dim=1) return y", {x, bad}), Error);
 }
 
+TEST(Semantics, ASliceOfANamedSizeIsAnErrorBelowItsBounds) {
+  const std::string statements = "y = slice(x, starts=[8], ends=[-64]) return y";
+  const Tensor x = random_tensor(DType::f32, {40}, 5, 1, 0, 0);
+  EXPECT_EQ(evaluate_text("x: f32[40]", statements, {x}).shape(), (std::vector<int64_t>{0}));
+  EXPECT_THROW(evaluate_text("x: f32[N]", statements, {x}), Error);
+}
+
 TEST(Semantics, MovementKeepsBits) {
   Tensor x(DType::f32, {2, 2});
   const uint32_t bits[] = {0xffc12345, 0x80000000, 0x00000001, 0x7f800001};

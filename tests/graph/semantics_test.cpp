@@ -205,6 +205,11 @@ TEST(Semantics, AnIntegerBecomesAHalfByWayOfF32) {
   EXPECT_EQ(unary("cast(x, dtype=f16)", DType::i32, {2049, 70000}), (Values{2048, inf}));
 }
 
+TEST(Semantics, NumbersBeyondAFloatDTypeAreInfinities) {
+  EXPECT_EQ(unary("mul(x, 70000)", DType::f16, {1, -1}), (Values{inf, -inf}));
+  EXPECT_EQ(unary("mul(x, 1e39)", DType::f32, {1}), (Values{inf}));
+}
+
 // Special values
 
 TEST(Semantics, NaNPropagatesThroughMinimumMaximumReluAndClip) {

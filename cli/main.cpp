@@ -46,11 +46,12 @@ constexpr Subcommand program_commands[] = {
 void add_program_options(CLI::App& app, const Subcommand& subcommand, Arguments& arguments) {
   app.add_option("FILE", arguments.file, ".ingot text or .onnx")->required();
   app.add_option("--device", arguments.device,
-                 "cpu, or a device model to plan for (`ingot devices` lists them); default cpu");
+                 "cpu, cuda, cuda:1, or a device model (`ingot devices` lists them); default cpu");
   app.add_option("--numerics", arguments.numerics, "exact, wide or fast; default exact");
   app.add_option("--fusion", arguments.fusion,
                  "auto: where it pays; off: one kernel per op; all: whatever is legal");
-  app.add_option("--dim", arguments.dims, "NAME=N or INPUT[i]=N: a named dimension's size")
+  app.add_option("--dim", arguments.dims,
+                 "NAME=N or INPUT[i]=N: a named dimension's size; once for each")
       ->allow_extra_args(false);
   app.add_option("--input", arguments.inputs,
                  "NAME=SPEC: a .npy or .pb file, random[:SEED[:SCALE]], zeros, ones or iota")

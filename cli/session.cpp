@@ -33,7 +33,8 @@ int64_t parse_size(const std::string& option, const std::string& text) {
   int64_t value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (status != std::errc() || end != text.data() + text.size() || value < 0) {
-    fail(fmt::format("{}: '{}' is no size: a number from 0", option, text));
+    fail(fmt::format("{}: '{}' is no size: a number from 0; other sizes take a --dim of their own",
+                     option, text));
   }
   return value;
 }

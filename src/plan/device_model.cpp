@@ -141,7 +141,7 @@ const DeviceModel& device_model(std::string_view name) {
     if (model.name == name) return model;
     known += (known.empty() ? "" : ", ") + model.name;
   }
-  throw Error(ErrorKind::input, fmt::format("no device model '{}'; known: {}", name, known));
+  throw Error(ErrorKind::input, fmt::format("no device '{}'; known: cuda, {}", name, known));
 }
 
 // Registers are handed out to whole warps within a quarter of the multiprocessor.

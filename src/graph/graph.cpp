@@ -116,6 +116,17 @@ std::vector<std::vector<NodeId>> consumers(const Graph& graph) {
   return result;
 }
 
+std::vector<bool> live_nodes(const Graph& graph) {
+  std::vector<bool> live(graph.nodes.size(), false);
+  for (NodeId id : graph.outputs) live[static_cast<size_t>(id)] = true;
+  for (NodeId id : graph.inputs) live[static_cast<size_t>(id)] = true;
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    if (!live[i]) continue;
+    for (NodeId operand : graph.nodes[i].operands) live[static_cast<size_t>(operand)] = true;
+  }
+  return live;
+}
+
 std::optional<double> literal_value(const Node& node) {
   if (node.op != Op::constant || node.data == nullptr || node.data->size() != 1) {
     return std::nullopt;
@@ -233,7 +244,10 @@ Bindings bind_sizes(const Graph& graph, const std::vector<std::vector<int64_t>>&
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     check_input(graph[graph.inputs[i]], input_shapes[i], bindings);
   }
-  for (const Node& node : graph.nodes) {
+  const std::vector<bool> live = live_nodes(graph);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!live[i]) continue;
+    const Node& node = graph.nodes[i];
     check_bytes(node, bindings);
     if (node.op == Op::slice) check_slice(graph, node, bindings);
   }

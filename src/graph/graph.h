@@ -114,10 +114,14 @@ std::vector<std::string> size_names(const Graph& graph);
 // Consumers of every node, graph outputs not counted.
 std::vector<std::vector<NodeId>> consumers(const Graph& graph);
 
+// By node: whether it is an input or an output, or one of those needs it.
+std::vector<bool> live_nodes(const Graph& graph);
+
 // A literal's value: nullopt unless `node` is a one-element constant.
 std::optional<double> literal_value(const Node& node);
 
-// Concrete sizes from the inputs' shapes; checks every one ("x: expected [B, 8], got [4, 9]").
+// Concrete sizes from the inputs' shapes; checks every one ("x: expected [B, 8], got [4, 9]"), and
+// the shapes of live nodes.
 Bindings bind_sizes(const Graph& graph, const std::vector<std::vector<int64_t>>& input_shapes);
 std::vector<int64_t> evaluate(const Shape& shape, const Bindings& bindings);
 

@@ -172,7 +172,7 @@ Sym Nest::chunk_count() const { return ceil_div(reduced_.back().extent, chunk_le
 // `block` elements, or what is left of the innermost reduced variable from `first` on.
 Sym Nest::rest_of_row(const Sym& first, int64_t block) const {
   const Sym& length = reduced_.back().extent;
-  const bool whole = length.constant() && *length.constant() % block == 0;
+  const bool whole = length.constant() && *length.constant() > 0 && *length.constant() % block == 0;
   return whole ? Sym(block) : min(Sym(block), length - first);
 }
 

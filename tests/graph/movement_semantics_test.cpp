@@ -214,6 +214,16 @@ TEST(Semantics, ASliceOfANamedSizeIsAnErrorBelowItsBounds) {
   EXPECT_THROW(evaluate_text("x: f32[N]", statements, {x}), Error);
 }
 
+TEST(Semantics, WhatNoOutputNeedsRaisesNoError) {
+  const Tensor x(DType::f32, {0}), ids = tensor(DType::i64, {1}, {7});
+  const std::string slice = "s = slice(x, starts=[8], ends=[-64]) ", sum = "y = add(x, x) return y";
+  EXPECT_EQ(evaluate_text("x: f32[N]", slice + sum, {x}).shape(), (std::vector<int64_t>{0}));
+  EXPECT_THROW(evaluate_text("x: f32[N]", slice + "return s", {x}), Error);
+  const std::string gather = "g = gather(x, ids, dim=0) ", both = "x: f32[N], ids: i64[1]";
+  EXPECT_EQ(evaluate_text(both, gather + sum, {x, ids}).shape(), (std::vector<int64_t>{0}));
+  EXPECT_THROW(evaluate_text(both, gather + "return g", {x, ids}), Error);
+}
+
 TEST(Semantics, MovementKeepsBits) {
   Tensor x(DType::f32, {2, 2});
   const uint32_t bits[] = {0xffc12345, 0x80000000, 0x00000001, 0x7f800001};

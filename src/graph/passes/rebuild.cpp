@@ -3,20 +3,6 @@
 #include <algorithm>
 
 namespace ingot {
-namespace {
-
-std::vector<bool> live_nodes(const Graph& graph) {
-  std::vector<bool> live(graph.nodes.size(), false);
-  for (NodeId id : graph.outputs) live[static_cast<size_t>(id)] = true;
-  for (NodeId id : graph.inputs) live[static_cast<size_t>(id)] = true;
-  for (size_t i = graph.nodes.size(); i-- > 0;) {
-    if (!live[i]) continue;
-    for (NodeId operand : graph.nodes[i].operands) live[static_cast<size_t>(operand)] = true;
-  }
-  return live;
-}
-
-}  // namespace
 
 Graph rebuild(const Graph& graph, const Visit& visit) {
   std::vector<bool> live = live_nodes(graph);

@@ -32,13 +32,15 @@ test: ## all that CI runs
 	@echo "test: running"
 	@$(RUN_TESTS) --exclude long
 
-test-all: ## and the long ones, and the tests under the address and undefined-behaviour sanitizers
+test-all: ## and the long ones, and the tests under the address, undefined-behaviour and thread sanitizers
 	@scripts/install.sh build test
 	@scripts/nvrtc.sh $(BUILD)/nvrtc
 	@$(MAKE) --no-print-directory compile check
 	@$(MAKE) --no-print-directory compile BUILD=build-sanitize CMAKE_FLAGS=-DINGOT_SANITIZE=address,undefined
 	@echo "test-all: running under sanitizers"
 	@python3 tools/run_tests.py build-sanitize --exclude long
+	@$(MAKE) --no-print-directory compile BUILD=build-threads CMAKE_FLAGS=-DINGOT_SANITIZE=thread
+	@setarch -R python3 tools/run_tests.py build-threads --exclude long
 	@echo "test-all: running"
 	@$(RUN_TESTS)
 
@@ -88,5 +90,5 @@ check: ## what needs no compiler: includes, sizes, format
 	@python3 tools/format.py --check
 
 clean: ## removes build folders
-	@echo "clean: removing $(BUILD) build-sanitize"
-	@rm -rf $(BUILD) build-sanitize
+	@echo "clean: removing $(BUILD) build-sanitize build-threads"
+	@rm -rf $(BUILD) build-sanitize build-threads

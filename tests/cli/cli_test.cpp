@@ -102,7 +102,9 @@ TEST_F(Cli, WrongCallsAreTwo) {
   expect_error("run bias_gelu.ingot --input z=zeros", 2, "this program has x, b");
   expect_error("run bias_gelu.ingot --input x=twos", 2, "'twos' is not known");
   expect_error("run bias_gelu.ingot --device h300", 2, "h200");
+  setenv("CUDA_VISIBLE_DEVICES", "", 1);  // where there is one
   expect_error("run bias_gelu.ingot --device cuda", 2, "no CUDA device");
+  unsetenv("CUDA_VISIBLE_DEVICES");
   expect_error("run bias_gelu.ingot --numerics precise", 2, "exact, wide, fast");
   expect_error("run bias_gelu.ingot --threads 0", 2, "2147483647");
   expect_error("run bias_gelu.ingot --threads 100000", 2, "at most 1024");

@@ -10,6 +10,8 @@
 
 namespace ingot {
 
+inline constexpr size_t line_width = 100;
+
 // How a value stands in a register: sixteen lanes of f32, f64, i32, i64 or u64, or a mask as wide
 // as them.
 enum class Lanes : uint8_t { f32, f64, i32, i64, u64, m32, m64 };

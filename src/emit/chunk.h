@@ -35,6 +35,11 @@ struct EmittedValue {
   std::string pack;               // CUDA: its elements as they stood in memory
 };
 
+// CUDA: a block of memory in shared memory.
+struct Tile {
+  int64_t rows, columns;
+};
+
 // The chunk of a vector loop that is being written: elements var … var + 63, or as `across` says.
 struct Chunk {
   std::string ir_var;            // the loop's variable in the IR

@@ -102,7 +102,7 @@ struct Uses {
   void note(const std::shared_ptr<Loop>& loop) { sym(loop->extent); }
 };
 
-constexpr int64_t warps_of_unknown = 8;
+constexpr int64_t warps_of_many = 8;  // for more chunks of a row than a block has warps
 
 int64_t narrowest_bytes(const Kernel& kernel) {
   int64_t bytes = 8;
@@ -159,8 +159,8 @@ Target cuda_target(const Kernel& kernel) {
     sums |= acc != nullptr;
     const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt);
     if (loop == nullptr || (*loop)->kind != LoopKind::spread) return;
-    std::optional<int64_t> extent = (*loop)->extent.constant();
-    warps = std::max(warps, std::min<int64_t>(extent.value_or(warps_of_unknown), cuda::most_warps));
+    const int64_t extent = (*loop)->extent.constant().value_or(warps_of_many);
+    warps = std::max(warps, extent > cuda::most_warps ? warps_of_many : extent);
   };
   for (const Phase& phase : kernel.phases) walk(phase.body, note);
   if (reduces && warps == 1) {
@@ -189,6 +189,7 @@ Emitter::Emitter(const Kernel& kernel, const Target& target)
   if (!target.cuda) return;
   auto note = [&](const Stmt& stmt) {
     if (const auto* transpose = std::get_if<Transpose>(&stmt)) note_tile(*transpose);
+    if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt)) note_shared_rows(**loop);
   };
   for (const Phase& phase : kernel.phases) walk(phase.body, note);
 }
@@ -299,6 +300,7 @@ std::string Emitter::phase_text(size_t number) {
   declare_quotients(phase);
   if (target_.cuda) {
     declare_thread_rows(phase);
+    declare_shared_rows();
     declare_tiles(phase);
   }
   statements(phase.body);

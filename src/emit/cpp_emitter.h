@@ -11,8 +11,6 @@
 
 namespace ingot {
 
-inline constexpr size_t line_width = 100;
-
 class Emitter : private LaneQuestions {
  public:
   Emitter(const loop::Kernel& kernel, const Target& target);
@@ -84,9 +82,6 @@ class Emitter : private LaneQuestions {
   void note_functions(std::string_view formula, Lanes lanes);
 
   // cuda_tiles.cpp: blocks of memory in shared memory, read down their columns.
-  struct Tile {
-    int64_t rows, columns;
-  };
   void note_tile(const loop::Transpose& transpose);
   void declare_group();
   void declare_tiles(const loop::Phase& phase);
@@ -94,9 +89,13 @@ class Emitter : private LaneQuestions {
   std::string tile_text(const loop::Load& load) const;
 
   // cuda_loops.cpp: how threads share loops, and rows in their registers.
+  void note_shared_rows(const loop::Loop& loop);
+  void declare_shared_rows();
   void declare_thread_rows(const loop::Phase& phase);
   std::map<std::string, int64_t> thread_row_chunks(const loop::Phase& phase) const;
   std::string launch_bounds(const loop::Phase& phase) const;
+  std::optional<Sym> usual_length(const loop::Loop& loop) const;
+  bool keeps_rows(const loop::Loop& loop) const;
   void open_thread_chunks(const loop::Loop& loop, Chunk& chunk, const std::string& extent,
                           bool whole);
   void chunks(const loop::Loop& loop, const std::vector<loop::Stmt>& body, Chunk chunk,
@@ -104,9 +103,11 @@ class Emitter : private LaneQuestions {
   std::optional<std::string> packs_condition(const std::vector<loop::Stmt>& body,
                                              const Chunk& chunk, const std::string& extent);
   void spread_loop(const loop::Loop& loop);
-  void declare_part(const std::string& total);
-  void combine_parts(const std::vector<std::string>& totals, const std::string& first,
-                     const std::string& count);
+  void declare_part(const std::string& total, int64_t count);
+  void combine_parts(const std::vector<std::string>& totals, const std::string& place,
+                     const std::string& rest);
+  void combine_totals(const std::vector<std::string>& totals, const std::string& extent,
+                      const std::string& round, std::optional<int64_t> count);
   bool is_thread_row(const std::string& buffer) const;
   std::string thread_row(const std::string& buffer, const Sym& index) const;
 
@@ -139,6 +140,7 @@ class Emitter : private LaneQuestions {
   KernelSource source_;
   std::map<std::string, DType> buffer_dtypes_;
   std::map<std::string, Tile> tiles_;  // by scratch buffer
+  std::set<std::string> shared_rows_;  // CUDA: scratch with an element for each spread iteration
   bool matrices_ = true;               // all of them whole, of 16-bit elements
   Names names_;
   Writer out_;

@@ -15,6 +15,7 @@ constexpr int64_t unrolled_chunks = 8;  // of loops that keep nothing in registe
 // Of rows over several warps that are not kept. Without a number the compiler may spill to use
 // fewer.
 constexpr int64_t plain_registers = 64;
+constexpr int64_t most_parts = 1024;    // of a row, in shared memory
 constexpr int64_t bytes_together = 64;  // that a thread has on its way
 
 // The longest that a loop can be, over all iterations of the loops around it.
@@ -75,7 +76,7 @@ DType part_dtype(const EmittedValue& total) {
 }  // namespace
 
 bool Emitter::is_thread_row(const std::string& buffer) const {
-  return target_.cuda && !tiles_.contains(buffer) &&
+  return target_.cuda && !tiles_.contains(buffer) && !shared_rows_.contains(buffer) &&
          std::ranges::any_of(kernel_.scratch,
                              [&](const Scratch& scratch) { return scratch.name == buffer; });
 }
@@ -142,13 +143,26 @@ std::string Emitter::thread_row(const std::string& buffer, const Sym& index) con
   return fmt::format("{}[{}]", buffers_.at(buffer), chunk_->step);
 }
 
+bool Emitter::keeps_rows(const Loop& loop) const {
+  bool keeps = false;
+  each_buffer(loop.body, [&](const std::string& buffer) { keeps |= is_thread_row(buffer); });
+  return keeps;
+}
+
+// Of a loop whose chunks each thread has in registers: the length of all blocks but the last.
+std::optional<Sym> Emitter::usual_length(const Loop& loop) const {
+  std::optional<int64_t> most = longest(loop.extent);
+  if (!target_.cuda || loop.extent.constant() || !most || !keeps_rows(loop)) return std::nullopt;
+  return *most % (target_.lanes * target_.threads()) == 0 ? std::optional<Sym>(*most)
+                                                          : std::nullopt;
+}
+
 // The chunks of a vector loop that are this thread's. Unrolled where that is few, or where they are
 // in registers, which have no subscripts.
 void Emitter::open_thread_chunks(const Loop& loop, Chunk& chunk, const std::string& extent,
                                  bool whole) {
   const int64_t lanes = target_.lanes, together = lanes * target_.threads();
-  bool keeps = false;
-  each_buffer(loop.body, [&](const std::string& buffer) { keeps |= is_thread_row(buffer); });
+  const bool keeps = keeps_rows(loop);
   std::optional<int64_t> most = longest(loop.extent);
   const int64_t steps = most ? (*most + together - 1) / together : 0;
   const bool exact = loop.extent.constant() && *loop.extent.constant() % together == 0;
@@ -174,23 +188,42 @@ void Emitter::open_thread_chunks(const Loop& loop, Chunk& chunk, const std::stri
   open(fmt::format("if ({} < {}) {{", chunk.var, extent));
 }
 
-void Emitter::declare_part(const std::string& total) {
-  parts_[total] = names_.unique(total + "_parts");
-  line(fmt::format("__shared__ {} {}[{}];", storage_type(part_dtype(accumulators_.at(total))),
-                   parts_[total], target_.warps));
+// What each iteration of a spread loop leaves for the loops behind it stands in shared memory.
+void Emitter::note_shared_rows(const Loop& loop) {
+  if (loop.kind != LoopKind::spread) return;
+  for (const Stmt& stmt : loop.body) {
+    const auto* store = std::get_if<Store>(&stmt);
+    if (store == nullptr || !is_thread_row(store->buffer)) continue;
+    INGOT_CHECK(target_.warps > 1, "kernel {}: '{}' is shared by one warp", kernel_.name,
+                store->buffer);
+    shared_rows_.insert(store->buffer);
+  }
 }
 
-// The parts of iterations `first` and on into the lanes of each total; by every warp for itself.
-void Emitter::combine_parts(const std::vector<std::string>& totals, const std::string& first,
-                            const std::string& count) {
-  if (totals.empty()) return;
-  line("__syncthreads();");
-  open("{");
+void Emitter::declare_shared_rows() {
+  for (const Scratch& scratch : kernel_.scratch) {
+    if (!shared_rows_.contains(scratch.name)) continue;
+    INGOT_CHECK(scratch.elements.constant(), "kernel {}: shared '{}' has no fixed length",
+                kernel_.name, scratch.name);
+    buffers_[scratch.name] = names_.unique(scratch.name);
+    line(fmt::format("__shared__ __align__(16) {} {}[{}];", storage_type(scratch.dtype),
+                     buffers_[scratch.name], *scratch.elements.constant()));
+  }
+}
+
+void Emitter::declare_part(const std::string& total, int64_t count) {
+  parts_[total] = names_.unique(total + "_parts");
+  line(fmt::format("__shared__ {} {}[{}];", storage_type(part_dtype(accumulators_.at(total))),
+                   parts_[total], count));
+}
+
+// The parts at `place` and on, of which there are `rest`, into the lanes of each total; by every
+// warp for itself.
+void Emitter::combine_parts(const std::vector<std::string>& totals, const std::string& place,
+                            const std::string& rest) {
   const std::string at = names_.unique("part"), live = names_.unique("parts");
-  const std::string lane = fmt::format("{} * thread", target_.lanes);
-  line(fmt::format("const long {} = {};", at,
-                   first.empty() ? lane : fmt::format("({} - {}) & 63", lane, first)));
-  line(fmt::format("const Live {} = first_lanes({} - {});", live, count, at));
+  line(fmt::format("const long {} = {};", at, place));
+  line(fmt::format("const Live {} = first_lanes({} - {});", live, rest, at));
   for (const std::string& total : totals) {
     const EmittedValue& acc = accumulators_.at(total);
     const std::string part = names_.unique(total + "_part");
@@ -200,40 +233,65 @@ void Emitter::combine_parts(const std::vector<std::string>& totals, const std::s
                      combine_text(acc.reduction, acc.dtype, acc.name, part), acc.name));
     parts_.erase(total);
   }
-  close();
 }
 
-// Every warp runs one iteration at a time and leaves its parts of the sums in shared memory.
+// All parts of a row, or those of the warps' last `round`.
+void Emitter::combine_totals(const std::vector<std::string>& totals, const std::string& extent,
+                             const std::string& round, std::optional<int64_t> count) {
+  const std::string lane = fmt::format("{} * thread", target_.lanes);
+  if (!count) {
+    open("{");
+    combine_parts(totals, fmt::format("({} - {}) & 63", lane, round),
+                  fmt::format("min({} - {}, {}L)", extent, round, target_.warps));
+  } else if (*count <= vector_lanes) {
+    open("{");
+    combine_parts(totals, lane, extent);
+  } else {
+    const std::string first = names_.unique("first");
+    open(fmt::format("for (long {0} = 0; {0} < {1}; {0} += {2}) {{", first, extent, vector_lanes));
+    combine_parts(totals, fmt::format("{} + {}", first, lane), extent);
+  }
+  close();
+  if (!count) line("__syncthreads();");
+}
+
+// Every warp runs one iteration at a time and leaves its parts of the sums in shared memory: all of
+// them, where their number is known and small, else those of one round.
 void Emitter::spread_loop(const Loop& loop) {
   std::vector<std::string> totals;
+  bool shares = false;
   for (const Stmt& stmt : loop.body) {
+    const auto* store = std::get_if<Store>(&stmt);
+    shares |= store != nullptr && shared_rows_.contains(store->buffer);
     const auto* accumulate = std::get_if<Accumulate>(&stmt);
     if (accumulate == nullptr || !accumulators_.contains(accumulate->accumulator)) continue;
     if (accumulate->lane) totals.push_back(accumulate->accumulator);
   }
   ranges_.insert_or_assign(loop.var, loop.extent);
   const std::string extent = extent_name(loop.var, loop.extent);
-  for (const std::string& total : totals) declare_part(total);
-  const bool once = loop.extent.constant() && *loop.extent.constant() <= target_.warps;
-  const bool all = loop.extent.constant() && *loop.extent.constant() % target_.warps == 0;
+  std::optional<int64_t> count = loop.extent.constant();
+  const bool once = count && *count <= target_.warps;
+  const bool all = count && *count % target_.warps == 0;
+  const bool unrolled = all && *count <= unrolled_chunks * target_.warps;
+  if (count && *count > most_parts) count.reset();
+  for (const std::string& total : totals) declare_part(total, count.value_or(target_.warps));
   names_.open();
   const std::string round = once ? "" : names_.unique("round");
   const std::string var = names_.unique(loop.var);
   if (!once) {
-    if (all && *loop.extent.constant() <= unrolled_chunks * target_.warps) line("#pragma unroll");
+    if (unrolled) line("#pragma unroll");
     open(fmt::format("for (long {0} = 0; {0} < {1}; {0} += {2}) {{", round, extent, target_.warps));
   }
   open(all ? "{" : fmt::format("if ({}warp < {}) {{", once ? "" : round + " + ", extent));
   line(fmt::format("const long {} = {}warp;", var, once ? "" : round + " + "));
   variables_[loop.var] = var;
+  part_place_ = count ? var : "warp";
   statements(loop.body);
   close();
-  combine_parts(totals, round,
-                once ? extent : fmt::format("min({} - {}, {}L)", extent, round, target_.warps));
-  if (!once) {
-    if (!totals.empty()) line("__syncthreads();");
-    close();
-  }
+  if (!once && count) close();
+  if (shares || !totals.empty()) line("__syncthreads();");
+  if (!totals.empty()) combine_totals(totals, extent, round, count);
+  if (!once && !count) close();
   names_.close();
 }
 

@@ -196,9 +196,10 @@ void Emitter::emit(const Store& store) {
                             live_argument()));
   }
   if (chunk_) return store_vector(store, text, at);
-  const std::string_view once = !target_.cuda       ? ""
-                                : target_.warps > 1 ? "if (threadIdx.x == 0) "
-                                                    : "if (thread == 0) ";
+  const bool each_warp = target_.warps <= 1 || shared_rows_.contains(store.buffer);
+  const std::string_view once = !target_.cuda ? ""
+                                : each_warp   ? "if (thread == 0) "
+                                              : "if (threadIdx.x == 0) ";
   line(fmt::format("{}{}store_{}({}, {}, 1);", unless_repeated(), once, name,
                    pointer(store.buffer, at.index), text));
 }

@@ -34,7 +34,8 @@ struct PhaseState {
   bool streams_ = false;
   std::string repeats_;  // CUDA: whether the iteration is another team's too; empty: never
   std::map<std::string, int> row_reads_;      // loads from a row of registers so far
-  std::map<std::string, std::string> parts_;  // accumulator → where a warp leaves its part
+  std::map<std::string, std::string> parts_;  // accumulator → where warps leave their parts
+  std::string part_place_;                    // and at which place
 };
 
 }  // namespace ingot

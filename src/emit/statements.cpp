@@ -317,7 +317,8 @@ void Emitter::emit(const Accumulate& accumulate) {
   const EmittedValue& acc = accumulators_.at(accumulate.accumulator);
   if (auto part = parts_.find(accumulate.accumulator); part != parts_.end()) {
     std::string value = operand_text(accumulate.value, acc.dtype, true);
-    return line(fmt::format("if (thread == 0) {}[warp] = first_lane({});", part->second, value));
+    return line(
+        fmt::format("if (thread == 0) {}[{}] = first_lane({});", part->second, part_place_, value));
   }
   std::string operand = as_lanes(operand_text(accumulate.value, acc.dtype, true),
                                  operand_lanes(accumulate.value, acc.dtype), acc.lanes);

@@ -151,7 +151,21 @@ void Emitter::vector_loop(const Loop& loop) {
     chunk.whole_packs = false;
     open(fmt::format("if (!{}) {{", fits));
   }
-  chunks(loop, body, chunk, extent, whole);
+  if (std::optional<Sym> block = usual_length(loop)) {
+    // Of a row in blocks, all but the last: without a condition around each load.
+    Loop usual = loop;
+    usual.extent = *block;
+    open(fmt::format("if ({} == {}) {{", extent, block->text()));
+    ranges_.insert_or_assign(loop.var, usual.extent);
+    chunks(usual, body, chunk, block->text(), true);
+    ranges_.insert_or_assign(loop.var, loop.extent);
+    close();
+    open(fmt::format("if ({} != {}) {{", extent, block->text()));
+    chunks(loop, body, chunk, extent, whole);
+    close();
+  } else {
+    chunks(loop, body, chunk, extent, whole);
+  }
   if (packs) close();
   rows_.clear();
   if (conditional) close();

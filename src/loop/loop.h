@@ -23,7 +23,8 @@
 // own element. Scalars defined outside a vector loop are uniform inside it.
 // The iterations of `spread(n)` may run at the same time, each on a warp of a GPU: they touch
 // elements of their own, and share nothing but accumulators declared outside, of which each takes a
-// lane that it names. Not inside a vector or a spread loop. `for j in
+// lane that it names. A scratch element whose subscript does not use the loop's variable belongs to
+// each iteration by itself. Not inside a vector or a spread loop. `for j in
 // vector(n) across q(4)` has the iterations (q, j), run as 4 rows by 16 values of j at a time, so
 // that what does not depend on q is loaded once for 4 rows: loads, arithmetic, stores, hints only,
 // subscripts that count with j or do not depend on it, n a multiple of 16. Iterations may store one

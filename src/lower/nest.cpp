@@ -78,7 +78,11 @@ void Nest::find_levels() {
         level = std::max(level, found->second);
       }
     }
-    if (op_info(node.op).category == Category::reduction) ++level;
+    if (auto sum = group_.online.find(id); sum != group_.online.end()) {
+      level = level_.at(sum->second.maximum);
+    } else if (op_info(node.op).category == Category::reduction) {
+      ++level;
+    }
     level_[id] = level;
     levels_ = std::max(levels_, level);
   }
@@ -130,7 +134,7 @@ void Nest::choose_staging() {
     const NodeId id = schedule_.spread_rows ? chosen : before_widening(chosen);
     auto demand = findings_->demands.find(id);
     if (demand == findings_->demands.end() || demand->second.size() != 1 || is_empty(id)) continue;
-    int level = level_.at(id);
+    int level = schedule_.chunk_rows ? level_.at(group_.online.begin()->first) - 1 : level_.at(id);
     if (level >= levels_) continue;
     bool input = std::ranges::find(group_.inputs, id) != group_.inputs.end();
     // Past the caches an output is stored once, by the last pass; cheap ones are computed again.
@@ -162,6 +166,10 @@ void Nest::choose_staging() {
       if (columns_) {
         flat = flat * Sym(reduction_lanes) + Sym::var(std::string(lane_variable));
         elements = elements * Sym(reduction_lanes);
+      }
+      if (schedule_.chunk_rows) {
+        flat = Sym::var(std::string(place_variable));
+        elements = Sym(trailing_chunk);
       }
       staged.flat = flat;
       staged.buffer = values_.scratch(graph_[id].name + "_row", staged.dtype, elements);

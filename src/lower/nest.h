@@ -77,6 +77,12 @@ class Nest {
                  const std::function<void(const Sym&, const std::map<NodeId, std::string>&)>& add);
   void bind_totals(const std::map<NodeId, std::string>& totals);
   void single_elements(int level);
+  void add_elements(const std::map<NodeId, std::string>& accumulators);
+  // online.cpp
+  void online_pass(int level);
+  std::string sum_from_own_maximum(NodeId sum, const std::string& maximum, const Sym& first);
+  std::string scaled_sum(NodeId sum, const std::string& sums, const std::string& shifts);
+  std::string finite_or_zero(const std::string& maximum);
   void final_pass();
   void store_outputs(int level, bool full);
   void store_staged(int level);

@@ -18,6 +18,8 @@ struct Findings {
 
 // Stands for the lane (0…63) of a block of columns in staged rows.
 inline constexpr std::string_view lane_variable = "@lane";
+// And for the place of an element in its chunk, in rows kept for one.
+inline constexpr std::string_view place_variable = "@place";
 
 struct Var {  // one or several merged domain variables
   std::string name;

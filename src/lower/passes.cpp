@@ -150,6 +150,7 @@ void Nest::open_innermost(const Sym& first, const Sym& extent) {
   std::string name = first.is(0) ? last.name : values_.unique("k");
   values_.open(name, extent);
   values_.bind_var(last.name, first + Sym::var(name));
+  values_.bind_var(std::string(place_variable), Sym::var(name));
 }
 
 bool Nest::has_chunks() const {
@@ -176,6 +177,13 @@ Sym Nest::rest_of_row(const Sym& first, int64_t block) const {
   return whole ? Sym(block) : min(Sym(block), length - first);
 }
 
+void Nest::add_elements(const std::map<NodeId, std::string>& accumulators) {
+  for (const auto& [r, accumulator] : accumulators) {
+    loop::Operand operand = reduction_operand(r);
+    values_.statements().push_back(loop::Accumulate{accumulator, operand});
+  }
+}
+
 // One chunk from `first` on: accumulators, the innermost loop, and each accumulator's partial
 // result.
 std::map<NodeId, std::string> Nest::chunk(int level, const Sym& first, bool last_of_row) {
@@ -196,10 +204,7 @@ std::map<NodeId, std::string> Nest::chunk(int level, const Sym& first, bool last
   open_innermost(start, last_of_row ? reduced_.back().extent : rest_of_row(start, piece));
   store_outputs(level - 1, true);
   store_staged(level - 1);
-  for (NodeId r : reductions) {
-    loop::Operand operand = reduction_operand(r);
-    values_.statements().push_back(loop::Accumulate{accumulators[r], operand});
-  }
+  add_elements(accumulators);
   if (vector) prefetch_rows(level);
   values_.close_loop(vector ? loop::LoopKind::vector : loop::LoopKind::serial);
   if (!pieces.is(1)) values_.close_loop(loop::LoopKind::serial);
@@ -262,6 +267,10 @@ void Nest::bind_totals(const std::map<NodeId, std::string>& totals) {
 // All reductions of a level in one sweep over the reduced variables.
 void Nest::pass(int level) {
   const bool chunked = has_chunks();
+  if (std::ranges::any_of(group_.online,
+                          [&](const auto& pair) { return level_.at(pair.first) == level; })) {
+    return online_pass(level);
+  }
   if (reduced_.size() == 1 && !chunked) {
     for (const auto& [r, name] : chunk(level, Sym(0), true)) {
       values_.bind_value(r, name, values_.kept_dtype(r));
@@ -350,6 +359,7 @@ std::string Nest::load_partial(NodeId reduction, const std::string& buffer, cons
   load.index = values_.substituted(index);
   std::string name = load.name;
   values_.statements().push_back(std::move(load));
+  values_.note_defined(name);
   return name;
 }
 

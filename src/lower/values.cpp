@@ -184,8 +184,17 @@ DType Values::kept_dtype(NodeId node) const {
   return half ? DType::f32 : n.type.dtype;
 }
 
+Form Values::form_in_sum(Op op) const {
+  const bool shorter = gpu_ && !op_info(op).cuda[static_cast<size_t>(Form::inner)].empty();
+  return shorter ? Form::inner : Form::full;
+}
+
 Form Values::form(NodeId node) const {
   const Node& n = graph_[node];
+  const bool term = std::ranges::any_of(group_.online, [&](const auto& sum) {
+    return sum.second.bare && graph_[sum.first].operands[0] == node;
+  });
+  if (term && n.type.dtype == DType::f32) return form_in_sum(n.op);
   if (group_.narrowings.contains(node)) return Form::narrow;
   const bool exact = numerics_ == Numerics::exact;
   Form form = Form::full;
@@ -315,6 +324,24 @@ Typed Values::elementwise(NodeId node, const std::vector<Sym>& index, const Cont
   std::string name = let.name;
   DType dtype = let.dtype;
   return place(std::move(let), name, dtype, needs);
+}
+
+std::string Values::computed(Op op, const std::vector<Typed>& operands, DType dtype,
+                             const std::string& wanted, Form form) {
+  loop::Let let;
+  std::set<std::string> needs;
+  for (const Typed& operand : operands) {
+    if (const auto* name = std::get_if<std::string>(&operand.operand)) needs.insert(*name);
+    let.operands.push_back(operand.operand);
+    let.operand_dtypes.push_back(operand.dtype);
+  }
+  let.op = op;
+  let.form = form;
+  let.dtype = dtype;
+  let.name = unique(wanted);
+  const std::string name = let.name;
+  place(std::move(let), name, dtype, needs);
+  return name;
 }
 
 // By Horner's rule.

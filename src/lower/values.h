@@ -60,11 +60,17 @@ class Values {
   // element of a buffer (a product's tile, a staged row).
   void bind_value(NodeId node, const std::string& name, DType dtype);
   void bind_element(NodeId node, const std::string& buffer, DType dtype, Sym flat_index);
+  void forget_element(NodeId node) { elements_.erase(node); }
+  // A value of f32 class made of others.
+  std::string computed(Op op, const std::vector<Typed>& operands, DType dtype,
+                       const std::string& wanted, Form form = Form::full);
 
   // The dtype a node's value has inside the kernel: its own in exact, its compute dtype else.
   DType kept_dtype(NodeId node) const;
   // Which formula computes the node: a shorter one where the mode allows it and the row has it.
   Form form(NodeId node) const;
+  // The same for terms of a sum of f32, which are no more exact than the sum.
+  Form form_in_sum(Op op) const;
   // Indices at which elementwise nodes were asked for, by their text.
   std::map<NodeId, std::map<std::string, std::vector<Sym>>>& demands() { return demands_; }
   // Flat subscripts of all loads and stores so far, in domain variables.

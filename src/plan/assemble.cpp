@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "plan/online.h"
 #include "plan/partition.h"
 
 namespace ingot {
@@ -168,6 +169,7 @@ class Assembly {
                                 graph_[part.nodes.back()].name, legal.detail));
     }
     GroupCost cost = measure(graph_, analysis, &device_, options_.sizes);
+    if (options_.numerics != Numerics::exact) take_online(&group, &analysis, &cost);
     for (const auto& [id, bytes] : cost.read) {
       group.inputs.push_back(id);
       group.input_bytes.push_back(bytes);
@@ -186,6 +188,23 @@ class Assembly {
     group.name = name(part);
     group.reason = reason(group, part, cost);
     return group;
+  }
+
+  // Not where what lies between a maximum and its sum is kept for later passes: in the chunks it is
+  // another value.
+  void take_online(Group* group, Analysis* analysis, GroupCost* cost) const {
+    std::map<NodeId, OnlineSum> online = online_sums(graph_, *analysis, device_.gpu);
+    if (online.empty()) return;
+    Analysis joined = with_online(graph_, *analysis, online);
+    GroupCost less = measure(graph_, joined, &device_, options_.sizes);
+    for (const auto& [sum, how] : online) {
+      for (NodeId id : less.staged) {
+        if (id > how.maximum && id < sum) return;
+      }
+    }
+    group->online = std::move(online);
+    *analysis = std::move(joined);
+    *cost = std::move(less);
   }
 
   GroupKind kind(const Group& group, const Analysis& analysis) const {

@@ -49,6 +49,13 @@ struct Traffic {
   Sym read, written, workspace;  // bytes at device memory
 };
 
+// A sum of e^(x - max(x)) in the pass of its maximum: plan/online.h.
+struct OnlineSum {
+  NodeId maximum;
+  bool infinite;  // an infinite maximum is subtracted too, and gives NaN
+  bool bare;      // nothing but the sum needs its terms
+};
+
 struct Group {
   int id = 0;
   std::string name;  // "add_gelu"
@@ -64,6 +71,7 @@ struct Group {
   Domain domain;
   std::vector<Schedule> schedules;
   std::map<NodeId, Narrowing> narrowings;
+  std::map<NodeId, OnlineSum> online;
   Traffic traffic;
   Sym flops;
   Sym product_flops;            // the library's part of them

@@ -228,6 +228,39 @@ int64_t narrowest_bytes(const Graph& graph, const Group& group) {
   return bytes;
 }
 
+// Whether a thread has the registers for its part of so many elements of `bytes`, a warp for each
+// chunk.
+bool fits_registers(int64_t elements, int64_t bytes, const DeviceModel& device) {
+  const int64_t warps = (elements + trailing_chunk - 1) / trailing_chunk;
+  const int64_t length = std::min(elements, trailing_chunk);
+  const int64_t used = (length + cuda::warp - 1) / cuda::warp * bytes / 4;
+  return used <= row_registers && warps <= cuda::most_warps &&
+         (used + cuda::other_registers(cuda::row_lanes)) * cuda::warp * warps <=
+             device.registers_per_sm;
+}
+
+// The buffers that a chunk of a row reads, if it comes back to them.
+std::vector<NodeId> kept_chunks(const Graph& graph, const Group& group, const Analysis& analysis,
+                                const DeviceModel& device) {
+  if (group.online.empty() || reads_parts(graph, group)) return {};
+  const std::vector<DomainVar>& vars = group.domain.vars;
+  for (const auto& [sum, how] : group.online) {  // the rows serve one pass
+    if (analysis.level.at(sum) != analysis.level.at(group.online.begin()->first)) return {};
+  }
+  std::vector<NodeId> kept;
+  int64_t bytes = 0;
+  for (const auto& [id, reads] : analysis.reads) {
+    if (reads.size() != 1 || reads[0].per_row || reads[0].run_time) continue;
+    const bool by_row = std::any_of(vars.begin(), vars.end() - 1, [&](const DomainVar& var) {
+      return flat_place(graph, id, reads[0].index).uses(var.name);
+    });
+    if (!by_row) continue;
+    kept.push_back(id);
+    bytes += byte_size(graph[id].type.dtype);
+  }
+  return fits_registers(trailing_chunk, bytes, device) ? kept : std::vector<NodeId>{};
+}
+
 // The values that all passes of a row come back to, if a thread has the registers for its part.
 std::vector<NodeId> kept_rows(const Graph& graph, const Group& group, const GroupCost& cost,
                               const DeviceModel& device) {
@@ -242,14 +275,9 @@ std::vector<NodeId> kept_rows(const Graph& graph, const Group& group, const Grou
     }
     bytes = std::max(bytes, live);
   }
-  const int64_t warps = (*last.extent.constant() + trailing_chunk - 1) / trailing_chunk;
-  const int64_t length = std::min(*last.extent.constant(), trailing_chunk);
-  const int64_t used = (length + cuda::warp - 1) / cuda::warp * bytes / 4;
-  bool fits = used <= row_registers && warps <= cuda::most_warps &&
-              (used + cuda::other_registers(cuda::row_lanes)) * cuda::warp * warps <=
-                  device.registers_per_sm;
   std::vector<NodeId> kept;
   for (const GroupCost::Row& row : cost.rows) kept.push_back(row.id);
+  const bool fits = fits_registers(*last.extent.constant(), bytes, device);
   return fits ? kept : std::vector<NodeId>{};
 }
 
@@ -289,6 +317,11 @@ Schedule gpu_schedule(const Graph& graph, const Group& group, const Analysis& an
     schedule.spread_rows = true;
     schedule.staged = kept_rows(graph, group, cost, device);
     schedule.name = schedule.staged.empty() ? "warps" : "rows in registers";
+    if (schedule.staged.empty()) {
+      schedule.staged = kept_chunks(graph, group, analysis, device);
+      schedule.chunk_rows = !schedule.staged.empty();
+      if (schedule.chunk_rows) schedule.name = "chunks in registers";
+    }
   }
   return schedule;
 }
@@ -326,8 +359,8 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
         !schedules.empty() && schedules.back().guards.empty() && !schedules.back().streaming;
     if (!settled && possible(&schedule)) schedules.push_back(std::move(schedule));
   };
-  if (reduces && !columns && !full && analysis.levels == 1 && !group.domain.vars.empty() &&
-      group.domain.vars.back().reduced) {
+  if (reduces && !columns && !full && analysis.levels == 1 && group.online.empty() &&
+      !group.domain.vars.empty() && group.domain.vars.back().reduced) {
     offer(split(analysis, plain.name, device));
   }
   auto streaming = [&](Schedule schedule) {

@@ -117,8 +117,49 @@ TEST(Cuda, ARowOfScratchStaysInRegisters) {
   EXPECT_TRUE(has(source, "Pack<unsigned short> t[32];"));
   EXPECT_TRUE(has(source, "t[step] = x0_pack;"));
   EXPECT_TRUE(has(source, "__shared__ float s_parts[2];"));
-  EXPECT_TRUE(has(source, "if (thread == 0) s_parts[warp] = first_lane(part);"));
+  EXPECT_TRUE(has(source, "if (thread == 0) s_parts[c] = first_lane(part);"));
   EXPECT_TRUE(has(source, "again_bf16<1>(t[step])"));
+}
+
+// What each iteration leaves for the loops behind it; where a row has more chunks than a block has
+// warps, each warp goes on by itself, and the parts are combined once.
+TEST(Cuda, AScratchElementASpreadIterationIsShared) {
+  const KernelSource source = cuda(R"(
+    kernel weigh(x: f32[200000*B] in, y: f32[B] out) sizes(B) {
+      scratch w: f32[98]
+      phase p in parallel(B) grain 1 {
+        acc m: f32 = max lanes 64
+        for c in spread(98) {
+          acc a: f32 = max lanes 64
+          for j in vector(min(200000 - 2048*c, 2048)) {
+            x0: f32 = load x[200000*p + 2048*c + j]
+            a max= x0
+          }
+          part: f32 = finish a
+          m[c] max= part
+          store w[c] = part
+        }
+        r: f32 = finish m
+        acc s: f32 = sum lanes 64
+        for k in vector(98) {
+          w0: f32 = load w[k]
+          d: f32 = sub(w0, r)
+          s sum= d
+        }
+        t: f32 = finish s
+        store y[p] = t
+      }
+    })");
+  EXPECT_EQ(source.phases[0].block, 256);
+  EXPECT_TRUE(has(source, "__shared__ __align__(16) float w[98];"));
+  EXPECT_TRUE(has(source, "__shared__ float m_parts[98];"));
+  EXPECT_TRUE(has(source, "if (thread == 0) m_parts[c] = first_lane(part);"));
+  EXPECT_TRUE(has(source, "if (thread == 0) store_f32(w + c, part, 1);"));
+  EXPECT_TRUE(has(source, "for (long first = 0; first < 98; first += 64) {"));
+  EXPECT_TRUE(has(source, "if (threadIdx.x == 0) store_f32(y + p, t, 1);"));
+  const size_t barrier = source.text.find("__syncthreads");
+  ASSERT_NE(barrier, std::string::npos);
+  EXPECT_EQ(source.text.find("__syncthreads", barrier + 1), std::string::npos);
 }
 
 // Whole tiles of halves by the instruction that turns over blocks of 8 by 8; else row by row.

@@ -181,6 +181,7 @@ void Nest::choose_staging() {
 // Adjacent variables become one loop where every subscript only depends on outer·extent + inner.
 bool Nest::mergeable(const Var& outer, const DomainVar& inner) const {
   if (findings_ == nullptr) return false;
+  if (!schedule_.pieces.empty() && inner.name == kept_.back().name) return false;
   const std::string& last = outer.parts.back().name;
   for (const Sym& subscript : findings_->subscripts) {
     std::optional<Sym> a = subscript.stride(last), b = subscript.stride(inner.name);
@@ -250,7 +251,9 @@ void Nest::plain_phase() {
   Sym extent = outer_extent * blocks;
   values_.open(var, extent);
   bind_outer(outer, blocked && !outer.empty() ? floor_div(p, blocks) : p);
-  if (inner) {
+  if (inner && !schedule_.pieces.empty()) {
+    pieces(*inner);
+  } else if (inner) {
     Sym first = blocked ? Sym(block) * (outer.empty() ? p : mod(p, blocks)) : Sym(0);
     open_vector(*inner, first, blocked ? block : 0);
     body();
@@ -262,6 +265,25 @@ void Nest::plain_phase() {
   int64_t elements = blocked ? block : inner ? inner->extent.constant().value_or(flat_block) : 1;
   for (const DomainVar& r : reduced_) elements *= r.extent.constant().value_or(1024);
   add_phase(var, extent, grain_for(elements));
+}
+
+// A loop for all pieces of one length, so that what several of them need is loaded once.
+void Nest::pieces(const Var& inner) {
+  std::map<int64_t, std::vector<int64_t>> firsts;
+  for (const Schedule::Piece& piece : schedule_.pieces) {
+    firsts[piece.length].push_back(piece.first);
+  }
+  for (const auto& [length, pieces] : firsts) {
+    values_.restrict_var(inner.name, Sym(length));
+    open_vector({inner.name, Sym(length), inner.parts}, Sym(0), 0);
+    for (int64_t first : pieces) {
+      piece_ = first;
+      store_outputs(0, true);
+    }
+    piece_ = 0;
+    prefetch_streams();
+    values_.close_loop(loop::LoopKind::vector);
+  }
 }
 
 // A short inner dimension: all variables as one, so that vectors are full; subscripts by div and

@@ -28,6 +28,7 @@ class Nest {
 
   // Phases.
   void plain_phase();
+  void pieces(const Var& inner);
   void flat_phase(const std::vector<Var>& outer, const Var& inner);
   void row_blocks(const std::vector<Var>& outer, const Var& inner);
   void thread_rows(const std::vector<Var>& outer, const Var& inner);
@@ -130,6 +131,7 @@ class Nest {
   bool columns_ = false;  // reduced variables inside a vectorised kept one
   std::map<NodeId, int> level_;
   int levels_ = 0;
+  int64_t piece_ = 0;  // where the last variable's piece starts
   std::vector<Staged> staged_;
   std::vector<loop::Phase> phases_;
   Findings found_;

@@ -65,7 +65,12 @@ void Nest::store_outputs(int level, bool full) {
   std::vector<loop::Store> stores;
   for (NodeId id : group_.outputs) {
     if (store_level(id) != level || on_domain(id) != full || is_empty(id)) continue;
-    const std::vector<Sym>& index = group_.domain.index.at(id);
+    std::vector<Sym> index = group_.domain.index.at(id);
+    for (Sym& i : index) {
+      if (piece_ == 0) break;
+      const std::string& last = kept_.back().name;
+      i = i.substitute({{last, Sym(piece_) + Sym::var(last)}}, ranges_);
+    }
     Typed value = values_.value(id, index);
     loop::Store store;
     store.buffer = values_.buffer(id);

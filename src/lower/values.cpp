@@ -452,6 +452,10 @@ Typed Values::choose(const std::vector<Guard>& guards, const Typed& inside, cons
 
 Typed Values::concat(NodeId node, const std::vector<Sym>& index, const Context& context) {
   const Node& n = graph_[node];
+  for (size_t i = 0; i < n.operands.size(); ++i) {
+    Access access = operand_access(graph_, node, static_cast<int>(i), index, domain_ranges_);
+    if (access.guards.empty()) return value(n.operands[i], access.index, context);
+  }
   std::optional<Typed> chosen;
   for (size_t i = n.operands.size(); i-- > 0;) {
     Access access = operand_access(graph_, node, static_cast<int>(i), index, domain_ranges_);
@@ -469,6 +473,11 @@ Typed Values::pad(NodeId node, const std::vector<Sym>& index, const Context& con
   Scalar fill{wanted, convert(DType::i64, DType::f64, {wanted, 0}).integer};
   if (!is_float(n.type.dtype)) fill = round_to(n.type.dtype, fill);
   Typed padding{loop::Literal{fill.real, fill.integer}, n.type.dtype};
+  const bool outside = std::ranges::any_of(access.guards, [&](const Guard& guard) {
+    return provably_nonnegative(guard.value - guard.hi, domain_ranges_) ||
+           provably_nonnegative(guard.lo - guard.value - 1, domain_ranges_);
+  });
+  if (outside) return padding;
   Typed inside = value(n.operands[0], access.index, within(context, access.guards));
   return choose(access.guards, inside, padding, kept_dtype(node), n.name);
 }

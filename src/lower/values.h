@@ -41,6 +41,10 @@ class Values {
   // The scope of a vector loop that runs across rows, too.
   void open_across(const std::string& var, const Sym& extent, const std::string& row_var);
   std::vector<loop::Stmt> close();
+  // The domain variable runs over a part of its extent from here on.
+  void restrict_var(const std::string& domain_var, const Sym& extent) {
+    domain_ranges_.insert_or_assign(domain_var, extent);
+  }
   // Closes the scope and appends it to the enclosing one as a loop, unless it never runs.
   void close_loop(loop::LoopKind kind);
   // Variables of the phase, and of the innermost loop or one around it.

@@ -1,5 +1,7 @@
 // Which schedules a group gets, and the sizes that choose between them at run time.
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "base/cuda_threads.h"
 #include "graph/index_map.h"
@@ -17,6 +19,8 @@ constexpr int64_t fewest_band_rows = 32;      // fewer: the partials cost too mu
 constexpr int64_t fewest_band_columns = 256;  // fewer of unknown number are summed up in registers
 constexpr int64_t shortest_tile = 16;         // shorter sides: lane by lane
 constexpr double hiding_instructions = 16;    // an element, behind which a transposed read hides
+constexpr int64_t shortest_piece = 16, most_pieces = 8;
+constexpr int64_t longest_of_pieces = 4096;            // on a CPU: of a row in pieces
 constexpr int64_t split_length = 32 * trailing_chunk;  // shorter rows are not worth a second phase
 
 // Guards that hold for every size vanish; a variant whose guards cannot hold does too.
@@ -205,6 +209,42 @@ std::pair<int64_t, int64_t> tile_bytes_of(const Graph& graph, const Analysis& an
   return {all, widest};
 }
 
+// The last variable of elementwise work, cut where a pad or concat goes on with another operand.
+// Nothing where these are many or short.
+std::vector<Schedule::Piece> pieces_of(const Graph& graph, const Analysis& analysis,
+                                       int64_t longest) {
+  const std::vector<DomainVar>& vars = analysis.domain.vars;
+  if (vars.size() < 2 || analysis.levels > 0) return {};
+  const std::optional<int64_t> extent = vars.back().extent.constant();
+  if (!extent || *extent > longest) return {};
+  const Ranges ranges = analysis.domain.ranges();
+  std::set<int64_t> ends = {0, *extent};
+  auto cut = [&](const Guard& guard) {
+    const Sym offset = guard.value - Sym::var(vars.back().name);
+    for (const Sym& end : {guard.lo - offset, guard.hi - offset}) {
+      if (end.constant() && *end.constant() > 0 && *end.constant() < *extent) {
+        ends.insert(*end.constant());
+      }
+    }
+  };
+  for (const auto& [id, evaluations] : analysis.evaluations) {
+    const Op op = graph[id].op;
+    if (op != Op::concat && op != Op::pad) continue;
+    for (const Evaluation& e : evaluations) {
+      for (int k = 0; k < static_cast<int>(graph[id].operands.size()); ++k) {
+        std::ranges::for_each(operand_access(graph, id, k, e.index, ranges).guards, cut);
+      }
+    }
+  }
+  std::vector<Schedule::Piece> pieces;
+  for (auto end = std::next(ends.begin()); end != ends.end(); ++end) {
+    pieces.push_back({*std::prev(end), *end - *std::prev(end)});
+    if (pieces.back().length < shortest_piece) return {};
+  }
+  return pieces.size() > 1 && pieces.size() <= most_pieces ? pieces
+                                                           : std::vector<Schedule::Piece>{};
+}
+
 Schedule row_blocks(const Analysis& analysis, const Schedule& plain, const Sym& vector_bytes) {
   Schedule schedule = plain;
   schedule.name = "row blocks";
@@ -348,6 +388,8 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
   bool columns = reduces && !group.domain.trailing_reduced;
   plain.name = columns ? "columns" : group.domain.vars.size() > 1 || reduces ? "rows" : "flat";
   if (device.gpu) plain = gpu_schedule(graph, group, analysis, cost, device);
+  plain.pieces = pieces_of(graph, analysis, device.gpu ? plain.block_columns : longest_of_pieces);
+  if (!plain.pieces.empty()) plain.name = "rows in pieces";
   bool full = false;
   for (NodeId id : group.outputs) {
     full = full || !reduces || !analysis.evaluations.at(id)[0].per_row;

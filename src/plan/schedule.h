@@ -21,7 +21,12 @@ struct Schedule {
   // them).
   bool spread_rows = false;
   int64_t thread_rows = 1, block_columns = 0;
-  bool chunk_rows = false;    // what is staged is kept for a chunk of the row, not for all passes
+  bool chunk_rows = false;  // what is staged is kept for a chunk of the row, not for all passes
+  // Where pads and concats cut the last variable: each piece has what it needs and nothing else.
+  struct Piece {
+    int64_t first, length;
+  };
+  std::vector<Piece> pieces;
   std::string tile_variable;  // operands count with it, not with the last: turned over in tiles
   bool tiles_along_outputs = false;         // one after the other along rows of the outputs
   int64_t tile_rows = 0, tile_columns = 0;  // on a GPU: of such an operand

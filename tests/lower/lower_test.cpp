@@ -86,6 +86,15 @@ const Program programs[] = {
     {"conv_bias", R"(graph g(x: bf16[B, 4, 12], w: bf16[6, 2, 5], c: bf16[6]) {
         y = conv(x, w, c, groups=2, pads=[2, 2]) return y })",
      true},
+    {"halves_rotated", R"(graph g(q: bf16[B, 5, 64], c: bf16[5, 32], s: bf16[5, 32]) {
+        a, b = split(q, dim=-1, sizes=[32, 32]) d = mul(a, c) e = mul(b, s) l = sub(d, e)
+        f = mul(b, c) g = mul(a, s) h = add(f, g) y = concat(l, h, dim=-1) return y })"},
+    {"pieces_of_three_lengths", R"(graph g(x: f32[B, 40], z: f32[B, 17], w: f32[97]) {
+        c = concat(x, z, x, dim=-1) a = mul(c, w) p = pad(a, low=[0, 20], high=[0, 33], value=2)
+        y = relu(p) return y, c })"},
+    {"concat_in_a_flipped_pad", R"(graph g(x: i32[3, B, 30], z: i32[3, B, 30]) {
+        c = concat(x, z, dim=2) f = slice(c, starts=[0, 0, -1], ends=[3, 100, -100], steps=[1, 1, -1])
+        p = pad(f, low=[1, 0, 16], high=[0, 0, 16]) y = neg(p) return y })"},
     {"iota_along_the_last", R"(graph g(x: f32[B, 5]) {
         i = iota(shape=[B, 5], dim=-1, dtype=f32) y = add(x, i) return y })"},
     {"empty_slice_beside_a_reduction", R"(graph g(x: f16[0, 31, 33], b: f32[B]) {
@@ -198,6 +207,26 @@ TEST(Lower, OperandsBeyondTheCachesAreFetchedAhead) {
   expect_hint(turned, "transposed tiles", "prefetch L2 x[4096*i + j + 262144*p + 64*tile + 64]");
   expect_hint(turned, "transposed tiles",
               "prefetch L2 z[4096*i + j + 64*p + 262144*tile + 262144]");
+}
+
+// What both halves of a rotation need is loaded once, and neither has a condition.
+TEST(Lower, PiecesOfOneLengthShareALoop) {
+  const char* text = R"(graph g(q: f32[B, 128], c: f32[64], s: f32[64]) {
+      a, b = split(q, dim=-1, sizes=[64, 64]) d = mul(a, c) e = mul(b, s) l = sub(d, e)
+      f = mul(b, c) g = mul(a, s) h = add(f, g) y = concat(l, h, dim=-1) return y })";
+  const std::string kernel = lowered(text, "rows in pieces");
+  auto count = [&](const std::string& word) {
+    size_t found = 0;
+    for (size_t at = kernel.find(word); at != std::string::npos; at = kernel.find(word, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  EXPECT_EQ(count("vector(64)"), 1) << kernel;
+  EXPECT_EQ(count(" = load "), 4) << kernel;
+  EXPECT_EQ(count("store y["), 2) << kernel;
+  EXPECT_EQ(count(" if "), 0) << kernel;
+  EXPECT_EQ(count("select("), 0) << kernel;
 }
 
 TEST(Lower, TilesWithArithmeticFollowTheOutputs) {

@@ -39,6 +39,12 @@ const std::vector<const char*> row_programs = {
 };
 
 const std::vector<const char*> place_programs = {
+    R"(graph g(q: bf16[B, 5, 64], c: bf16[5, 32], s: bf16[5, 32]) {
+      a, b = split(q, dim=-1, sizes=[32, 32]) d = mul(a, c) e = mul(b, s) l = sub(d, e)
+      f = mul(b, c) g = mul(a, s) h = add(f, g) y = concat(l, h, dim=-1) return y })",
+    R"(graph g(x: f32[B, 40], z: f32[B, 17], w: f32[97]) {
+      c = concat(x, z, x, dim=-1) a = mul(c, w) p = pad(a, low=[0, 20], high=[0, 33], value=2)
+      y = relu(p) return y, c })",
     R"(graph transposed(x: f32[B, 17], b: f32[B]) {
       t = transpose(x, perm=[1, 0]) y = add(t, b) return y })",
     R"(graph whole_tiles(x: bf16[B, 128, 64], b: bf16[128], m: f16[B, 128, 64]) {

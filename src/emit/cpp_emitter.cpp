@@ -343,6 +343,7 @@ void Emitter::open_iterations(const Phase& phase) {
     open(fmt::format("for (long {0} = call->begin; {0} < call->end; {0}++) {{", var));
     return;
   }
+  line("after_previous_kernel();");
   if (target_.team == target_.block) {
     line(fmt::format("const long {} = blockIdx.x;", var));
     if (target_.warps > 1) {

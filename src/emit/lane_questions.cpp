@@ -102,7 +102,10 @@ LaneAccess LaneQuestions::access(const Sym& index) const {
   if (std::optional<LaneAccess> found = classify(lane_index(index))) return *found;
   INGOT_CHECK(chunk_->across.empty(), "kernel {}: rows by lanes", kernel_.name);
   Sym at = Sym(target_.lanes) * Sym::var(std::string(chunk_var)) + Sym::var(std::string(lane_var));
-  Ranges ranges = uses_values(index) ? Ranges{} : ranges_;
+  Ranges ranges = ranges_;
+  for (const std::string& name : index.variables()) {  // a loaded id may be 0, which no size is
+    if (!ranges.contains(name) && values_.contains(name)) ranges[name] = Sym::var(name + " limit");
+  }
   ranges.insert_or_assign(std::string(lane_var), Sym(target_.lanes));
   ranges.insert_or_assign(std::string(chunk_var), ranges_.find(chunk_->ir_var)->second);
   if (std::optional<LaneAccess> found =

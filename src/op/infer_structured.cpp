@@ -256,13 +256,12 @@ void check_parameter(const Context& c, const Shape& parameter, const std::vector
     }
     return;
   }
-  const Shape result = parameter.size() > x.size() ? Shape() : c.broadcast(x, parameter);
-  for (size_t d = 0; d < x.size(); d++) {
-    if (result.empty() || (x[d].is(1) && !result[d].is(1))) {
-      c.fail(fmt::format("gamma and beta of shape {} do not broadcast to {}", shape_text(parameter),
-                         shape_text(x)));
-    }
-  }
+  bool broadcasts = parameter.size() <= x.size();
+  const Shape result = broadcasts ? c.broadcast(x, parameter) : x;
+  for (size_t d = 0; d < x.size(); d++) broadcasts &= !x[d].is(1) || result[d].is(1);
+  if (broadcasts) return;
+  c.fail(fmt::format("gamma and beta of shape {} do not broadcast to {}", shape_text(parameter),
+                     shape_text(x)));
 }
 
 Shape normalized(const Context& c) {

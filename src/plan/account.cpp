@@ -67,7 +67,10 @@ class Account {
             std::binary_search(groups_[g].recomputed.begin(), groups_[g].recomputed.end(), id)) {
           continue;
         }
-        group_of_[static_cast<size_t>(u)] = static_cast<int>(g);
+        // Where its result is made, if its parts stand in several groups.
+        if (int& place = group_of_[static_cast<size_t>(u)]; place < 0 || id == unit(u).result) {
+          place = static_cast<int>(g);
+        }
       }
     }
     members_.resize(groups_.size());
@@ -173,7 +176,7 @@ class Account {
     }
     Sym rest = again;
     for (const auto& [id, bytes] : left) rest = rest + bytes;
-    if (!rest.is(0)) credit(last_edge(members), Sym(0) - rest);
+    if (!rest.is(0)) credit(last_edge(group, members), Sym(0) - rest);
   }
 
   Edge& edge_between(NodeId value, int u) {
@@ -182,7 +185,7 @@ class Account {
   }
 
   // Where what a group reads more than its ops would have gone: the last fused edge into it.
-  Edge& last_edge(const std::vector<int>& members) {
+  Edge& last_edge(const Group& group, const std::vector<int>& members) {
     for (size_t i = members.size(); i-- > 0;) {
       for (NodeId value : unit(members[i]).reads) {
         auto found = by_ends_.find({value, members[i], false});
@@ -192,7 +195,9 @@ class Account {
       }
       if (unit(members[i]).copy) return edge_into(members[i]);
     }
-    return composite(members.back());
+    // An edited plan may have groups that only begin an op.
+    return composite(members.empty() ? units_.unit_of[static_cast<size_t>(group.outputs.front())]
+                                     : members.back());
   }
 
   std::vector<Decision> decisions() {

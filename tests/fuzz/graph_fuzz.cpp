@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -59,10 +60,10 @@ RandomOptions options_of(uint64_t seed, bool compiled) {
 
 class Fuzzer {
  public:
-  // `kind`: "all" or the only kind of programs. Fuzzers of different kinds may run at once.
+  // `kind`: "all" or the only kind of programs. Fuzzers from different seeds may run at once.
   Fuzzer(uint64_t seed, std::string kind) : seed_(seed), kind_(std::move(kind)) {
-    folder_ = fmt::format("{}/tests/fuzz-cache-{}", INGOT_BUILD_DIR, kind_);
-    running_ = fmt::format("{}/tests/fuzz-running-{}.txt", INGOT_BUILD_DIR, kind_);
+    folder_ = fmt::format("{}/tests/fuzz-cache-{}-{}", INGOT_BUILD_DIR, kind_, seed);
+    running_ = fmt::format("{}/tests/fuzz-running-{}-{}.txt", INGOT_BUILD_DIR, kind_, seed);
     std::filesystem::create_directories(folder_);
   }
 
@@ -84,24 +85,28 @@ class Fuzzer {
     }
     report("in all");
     std::filesystem::remove(running_);
+    std::filesystem::remove_all(folder_);
     return failures_ == 0;
   }
 
  private:
   bool wants(const char* kind) const { return kind_ == "all" || kind_ == kind; }
 
-  // A crash leaves the file: its seeds say where to look.
-  void note(const char* what, uint64_t first, uint64_t last) {
-    if (FILE* file = std::fopen(running_.c_str(), "w")) {
-      std::fputs(fmt::format("{}: seeds {} to {}\n", what, first, last).c_str(), file);
-      std::fclose(file);
+  // A crash leaves the file with the programs under way.
+  void note(const char* what, std::span<const Trial> trials) {
+    FILE* const file = std::fopen(running_.c_str(), "w");
+    if (file == nullptr) return;
+    for (const Trial& trial : trials) {
+      const std::string text = print(trial.source);
+      std::fputs(fmt::format("# {}, seed {}\n{}\n", what, trial.seed, text).c_str(), file);
     }
+    std::fclose(file);
   }
 
   void interpreted_turn(double until) {
     for (uint64_t i = 0; i < interpreted_together && seconds() < until; ++i, ++seed_) {
-      note("interpreted", seed_, seed_);
       const Trial trial = random_trial(seed_, options_of(seed_, false));
+      note("interpreted", {&trial, 1});
       ++interpreted_;
       const auto sampled = [](const Trial& each) {
         return interpreted_difference(each, Depth::some);
@@ -114,10 +119,10 @@ class Fuzzer {
   // `what`: compiled or emulated.
   void compiled_turn(const std::string& what, uint64_t count, uint64_t& counter) {
     std::vector<Trial> trials;
-    note(what.c_str(), seed_, seed_ + count - 1);
     for (uint64_t i = 0; i < count; ++i, ++seed_) {
       trials.push_back(random_trial(seed_, options_of(seed_, true)));
     }
+    note(what.c_str(), trials);
     const auto differences = [&](const std::vector<Trial>& some) {
       return what == "compiled" ? compiled_differences(some, folder_, Depth::some)
                                 : emulated_differences(some, folder_);

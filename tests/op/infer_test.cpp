@@ -133,6 +133,8 @@ TEST(Infer, Norms) {
             "rms_norm: f32[B, 8], f32[4]: sizes 8 and 4 differ");
   EXPECT_EQ(infer(Op::rms_norm, {"f32[B, 1]", "f32[4]"}),
             "rms_norm: f32[B, 1], f32[4]: gamma and beta of shape [4] do not broadcast to [B, 1]");
+  EXPECT_EQ(infer(Op::rms_norm, {"f32[]", "f32[3]"}, {{"dims", std::vector<Sym>{}}}),
+            "rms_norm: f32[], f32[3]: gamma and beta of shape [3] do not broadcast to []");
 }
 
 TEST(Infer, Reshape) {

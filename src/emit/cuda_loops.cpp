@@ -119,22 +119,23 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
     return fmt::format("__launch_bounds__({}, {})", target_.block, blocks);
   };
   if (bytes == 0) return bounds(plain_registers);
-  // Besides what is on its way from each buffer but the first.
-  int64_t streams = 0;
+  // Besides what is on its way from each buffer but the first, into the row or beside it.
+  int64_t streams = 0, beside = 0;
   each_vector_loop(phase.body, [&](const Loop& loop) {
+    if (!keeps_rows(loop)) return;
     const bool fills = std::ranges::any_of(loop.body, [&](const Stmt& stmt) {
       const auto* store = std::get_if<Store>(&stmt);
       return store != nullptr && is_thread_row(store->buffer);
     });
-    if (!fills) return;
-    streams = std::max(streams, std::ranges::count_if(loop.body, [&](const Stmt& stmt) {
-                         const auto* load = std::get_if<Load>(&stmt);
-                         return load != nullptr && load->index.uses(loop.var) &&
-                                !is_thread_row(load->buffer);
-                       }));
+    int64_t& most = fills ? streams : beside;
+    most = std::max(most, std::ranges::count_if(loop.body, [&](const Stmt& stmt) {
+                      const auto* load = std::get_if<Load>(&stmt);
+                      return load != nullptr && load->index.uses(loop.var) &&
+                             !is_thread_row(load->buffer);
+                    }));
   });
   return bounds(bytes / 4 + cuda::other_registers(target_.lanes) +
-                32 * std::max<int64_t>(streams - 1, 0));
+                32 * std::max<int64_t>(streams - 1, 0) + 8 * std::max<int64_t>(beside - 1, 0));
 }
 
 std::string Emitter::thread_row(const std::string& buffer, const Sym& index) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include "base/error.h"
 #include "op/apply.h"
@@ -30,6 +31,16 @@ std::string index_key(const std::vector<Sym>& index) {
   std::string key;
   for (const Sym& i : index) key += i.text() + ",";
   return key;
+}
+
+// x / 2^k is x · 2^-k, bit for bit.
+void multiply_instead(loop::Let* let) {
+  const auto* divisor = std::get_if<loop::Literal>(&let->operands[1]);
+  if (divisor == nullptr || !is_float(let->operand_dtypes[1])) return;
+  int exponent = 0;
+  if (std::frexp(divisor->real, &exponent) != 0.5 || std::abs(exponent) > 14) return;
+  let->op = Op::mul;
+  let->operands[1] = loop::Literal{1 / divisor->real};
 }
 
 loop::Literal literal_of(const Node& node) {
@@ -302,6 +313,7 @@ Typed Values::elementwise(NodeId node, const std::vector<Sym>& index, const Cont
       narrowing != group_.narrowings.end() && !narrowing->second.polynomial.empty()) {
     return polynomial(node, narrowing->second, index, context);
   }
+  if (std::optional<Typed> sum = contracted(node, index, context)) return *sum;
   const OpInfo& info = op_info(n.op);
   loop::Let let;
   std::set<std::string> needs;
@@ -319,50 +331,12 @@ Typed Values::elementwise(NodeId node, const std::vector<Sym>& index, const Cont
   }
   let.op = n.op;
   let.form = form(node);
+  if (n.op == Op::div) multiply_instead(&let);
   let.dtype = kept_dtype(node);
   let.name = unique(n.name);
   std::string name = let.name;
   DType dtype = let.dtype;
   return place(std::move(let), name, dtype, needs);
-}
-
-std::string Values::computed(Op op, const std::vector<Typed>& operands, DType dtype,
-                             const std::string& wanted, Form form) {
-  loop::Let let;
-  std::set<std::string> needs;
-  for (const Typed& operand : operands) {
-    if (const auto* name = std::get_if<std::string>(&operand.operand)) needs.insert(*name);
-    let.operands.push_back(operand.operand);
-    let.operand_dtypes.push_back(operand.dtype);
-  }
-  let.op = op;
-  let.form = form;
-  let.dtype = dtype;
-  let.name = unique(wanted);
-  const std::string name = let.name;
-  place(std::move(let), name, dtype, needs);
-  return name;
-}
-
-// By Horner's rule.
-Typed Values::polynomial(NodeId node, const Narrowing& narrowing, const std::vector<Sym>& index,
-                         const Context& context) {
-  const Typed x = value(narrowing.operand, index, context);
-  std::set<std::string> needs;
-  if (const auto* name = std::get_if<std::string>(&x.operand)) needs.insert(*name);
-  Typed sum{loop::Literal{narrowing.polynomial[0]}, DType::f32};
-  for (size_t i = 1; i < narrowing.polynomial.size(); ++i) {
-    loop::Let let;
-    let.name = unique(graph_[node].name);
-    let.dtype = DType::f32;
-    let.op = Op::fma;
-    let.operands = {sum.operand, x.operand, loop::Literal{narrowing.polynomial[i]}};
-    let.operand_dtypes.assign(3, DType::f32);
-    const std::string name = let.name;
-    sum = place(std::move(let), name, DType::f32, needs);
-    needs.insert(name);
-  }
-  return sum;
 }
 
 Typed Values::load(const std::string& buffer, DType dtype, const Sym& flat, const Context& context,

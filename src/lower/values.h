@@ -105,6 +105,9 @@ class Values {
   Typed value(NodeId node, const std::vector<Sym>& index, const Context& context);
   Typed compute(NodeId node, const std::vector<Sym>& index, const Context& context);
   Typed elementwise(NodeId node, const std::vector<Sym>& index, const Context& context);
+  std::optional<Typed> contracted(NodeId node, const std::vector<Sym>& index,
+                                  const Context& context);
+  bool is_product(NodeId node) const;
   Typed polynomial(NodeId node, const Narrowing& narrowing, const std::vector<Sym>& index,
                    const Context& context);
   Typed concat(NodeId node, const std::vector<Sym>& index, const Context& context);

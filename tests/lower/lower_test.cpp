@@ -229,6 +229,34 @@ TEST(Lower, PiecesOfOneLengthShareALoop) {
   EXPECT_EQ(count("select("), 0) << kernel;
 }
 
+std::string lowered_for(const char* text, const char* device, Numerics numerics) {
+  const Graph graph = run_graph_passes(parse_graph(text, "g"));
+  PlanOptions options;
+  options.numerics = numerics;
+  std::string all;
+  for (const auto& variants :
+       testing::lower_plan(graph, make_plan(graph, device_model(device), options), false)) {
+    for (const loop::Kernel& kernel : variants) all += print(kernel);
+  }
+  return all;
+}
+
+TEST(Lower, ProductsAndSumsAreContractedOnAGpuInWideOnly) {
+  const char* text = R"(graph g(x: bf16[B, 64], z: bf16[B, 64]) {
+      m = mul(x, z) a = add(m, 0.5) n = mul(a, x) s = sub(z, n) t = sub(n, 0.25)
+      y = div(s, 8.0) v = div(t, 7.0) return y, v })";
+  const std::string wide = lowered_for(text, "h200", Numerics::wide);
+  EXPECT_NE(wide.find("a: f32 = fma(x0, z0, 0.5)"), std::string::npos) << wide;
+  EXPECT_NE(wide.find("s: f32 = fma(a0, x0, z0)"), std::string::npos) << wide;
+  EXPECT_NE(wide.find("t: f32 = fma(a, x0, -0.25)"), std::string::npos) << wide;
+  EXPECT_EQ(lowered_for(text, "h200", Numerics::exact).find("fma("), std::string::npos);
+  const std::string cpu = lowered_for(text, "cpu", Numerics::wide);
+  EXPECT_EQ(cpu.find("fma("), std::string::npos);
+  // x / 2^k has the bits of x · 2^-k everywhere.
+  EXPECT_NE(cpu.find("= mul(s, 0.125"), std::string::npos) << cpu;
+  EXPECT_NE(cpu.find("= div(t, 7"), std::string::npos) << cpu;
+}
+
 TEST(Lower, TilesWithArithmeticFollowTheOutputs) {
   const char* text = R"(graph g(x: f32[4096, 4096], z: f32[4096, 4096]) {
       t = transpose(x, perm=[1, 0]) y = gelu(t) return y })";

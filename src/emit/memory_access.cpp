@@ -92,11 +92,16 @@ void Emitter::emit(const Prefetch& hint) {
   const int64_t columns = at.kind == LaneAccess::uniform      ? 1
                           : chunk_ && !chunk_->across.empty() ? across_columns
                                                               : target_.lanes;
-  const int64_t lines = std::max<int64_t>(columns * bytes / cache_line, 1);
+  const int64_t lines = std::max<int64_t>(columns * bytes / cache_line / hint.share, 1);
   const std::string what = hint.level == 1 ? fmt::to_string(lines) : fmt::format("{}, 2", lines);
   if (rows) {
     return line(
         fmt::format("prefetch_rows<{}>({});", what, rows_arguments(hint.buffer, hint.index)));
+  }
+  if (hint.share > 1 && chunk_ && at.kind == LaneAccess::contiguous) {
+    const Sym first = at.index.substitute({{chunk_->ir_var, Sym(0)}}, ranges_);
+    return line(fmt::format("prefetch_lines<{}>({} + {} / {});", what, pointer(hint.buffer, first),
+                            chunk_->var, hint.share));
   }
   line(fmt::format("prefetch_lines<{}>({});", what, pointer(hint.buffer, at.index)));
 }

@@ -10,7 +10,7 @@
 //   i: i64 = index 4*j                      m: bool = within 0 <= id < 8 report 0 of id
 //   acc s: f32 = sum lanes 64               s sum= t                  r: bf16 = finish s
 //   store y[j] = t                          stream y[j] = t           (past the caches)
-//   prefetch L1 x[j + 512]                  prefetch L2 x[j + N*k + 8*N]
+//   prefetch L1 x[j + 512]                  prefetch L2 x[j + N*k + 8*N] share 2
 //   transpose tile[0] by 80 = x[64*p] by N rows 64 columns N
 //   product matmul f32 y[0] = x[0] * w[N] sizes m=8, n=N
 #include <algorithm>
@@ -197,8 +197,9 @@ class Printer {
   }
 
   void print(const Prefetch& prefetch) {
-    out_.line(
-        fmt::format("prefetch L{} {}", prefetch.level, place(prefetch.buffer, prefetch.index)));
+    const std::string share = prefetch.share > 1 ? fmt::format(" share {}", prefetch.share) : "";
+    out_.line(fmt::format("prefetch L{} {}{}", prefetch.level,
+                          place(prefetch.buffer, prefetch.index), share));
   }
 
   void print(const std::shared_ptr<Loop>& loop) {

@@ -381,6 +381,7 @@ class Parser {
     prefetch.level = in_.accept("L2") ? 2 : 1;
     if (prefetch.level == 1) in_.expect("L1");
     std::tie(prefetch.buffer, prefetch.index) = place();
+    if (in_.accept("share")) prefetch.share = integer("a share");
     return prefetch;
   }
 

@@ -117,10 +117,13 @@ struct Transpose {
 
 // The element will soon be read, in a vector loop as many as its iterations at a time take: a hint
 // without meaning, which may be past the buffer's end. Into the first-level cache, or the second.
+// With a share of s, several loops take a part of a row each: iteration j is for where j / s would
+// be.
 struct Prefetch {
   std::string buffer;
   Sym index;
   int level;  // of the cache, 1 or 2
+  int64_t share = 1;
 };
 
 }  // namespace ingot::loop

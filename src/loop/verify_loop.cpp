@@ -375,6 +375,7 @@ class Verifier {
     std::string what = "prefetch " + prefetch.buffer;
     find_buffer(prefetch.buffer, what);
     check(prefetch.level == 1 || prefetch.level == 2, "{}: level {}", what, prefetch.level);
+    check(prefetch.share >= 1, "{}: share {}", what, prefetch.share);
     subscript(prefetch.index, what);
     if (vector_loop_ == outside) return;
     std::optional<Sym> stride = prefetch.index.stride(vector_var_);

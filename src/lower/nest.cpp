@@ -65,6 +65,7 @@ loop::Kernel Nest::build() {
 Findings Nest::take_findings() {
   found_.subscripts = std::move(values_.subscripts());
   found_.demands = std::move(values_.demands());
+  found_.reads = std::move(values_.reads());
   return std::move(found_);
 }
 
@@ -129,6 +130,9 @@ NodeId Nest::before_widening(NodeId id) const {
 // that the last pass writes at the same place, or in a scratch row.
 void Nest::choose_staging() {
   if (group_.contraction >= 0 && columns_) return;
+  // Rows overlap where what the last pass needs, besides operands, stands in scratch rows.
+  overlap_.wanted = schedule_.streaming && !columns_ && reduced_.size() == 1 &&
+                    group_.online.empty() && !schedule_.split_rows && passes() > levels_;
   std::vector<NodeId> taken;
   for (NodeId chosen : schedule_.staged) {
     const NodeId id = schedule_.spread_rows ? chosen : before_widening(chosen);
@@ -139,12 +143,16 @@ void Nest::choose_staging() {
     bool input = std::ranges::find(group_.inputs, id) != group_.inputs.end();
     // Past the caches an output is stored once, by the last pass; cheap ones are computed again.
     bool output = values_.is_output(id);
-    if (output && schedule_.streaming && instructions_of(id) <= cheap_instructions) continue;
+    if (output && schedule_.streaming && !overlap_.wanted &&
+        instructions_of(id) <= cheap_instructions) {
+      continue;
+    }
     std::vector<Sym> index = demand->second.begin()->second;
     // In `wide` an output is read back as it was stored.
     DType dtype = input || output ? graph_[id].type.dtype : values_.kept_dtype(id);
     Staged staged{id, index, "", dtype, flat_index(graph_[id].type.shape, index), level, false};
-    for (NodeId output : schedule_.spread_rows ? std::vector<NodeId>{} : group_.outputs) {
+    const bool scratch = schedule_.spread_rows || overlap_.wanted;
+    for (NodeId output : scratch ? std::vector<NodeId>{} : group_.outputs) {
       bool same_place =
           flat_index(graph_[output].type.shape, group_.domain.index.at(output)) == staged.flat &&
           graph_[output].type.dtype == staged.dtype;
@@ -176,6 +184,9 @@ void Nest::choose_staging() {
     }
     staged_.push_back(staged);
   }
+  overlap_.wanted = overlap_.wanted && !staged_.empty();
+  if (overlap_.wanted)
+    overlap_.level = 1 + std::ranges::min_element(staged_, {}, &Staged::level)->level;
 }
 
 // Adjacent variables become one loop where every subscript only depends on outer·extent + inner.
@@ -202,6 +213,11 @@ std::vector<Var> Nest::merged(std::vector<DomainVar> vars, bool allowed) const {
     }
   }
   return result;
+}
+
+void Nest::at_row(const Sym& linear) {
+  rows_.at = linear;
+  bind_outer(rows_.vars, linear);
 }
 
 // The merged variable runs in place of its last part; the others stay 0 (their strides agree).
@@ -245,12 +261,15 @@ void Nest::plain_phase() {
   int64_t block = columns_ ? reduction_lanes : own > 0 ? own : flat_block;
   bool blocked = inner && (columns_ || outer.empty() || !inner->extent.constant() ||
                            *inner->extent.constant() > (own > 0 ? own : unblocked_inner));
-  std::string var = outer.size() == 1 && !blocked ? outer[0].name : values_.unique("p");
+  const bool by_row = outer.size() == 1 && !blocked && !overlap_.wanted;
+  std::string var = by_row ? outer[0].name : values_.unique("p");
   Sym p = Sym::var(var);
   Sym blocks = blocked ? ceil_div(inner->extent, Sym(block)) : Sym(1);
-  Sym extent = outer_extent * blocks;
+  Sym extent =
+      overlap_.wanted ? ceil_div(outer_extent, Sym(consecutive_rows)) : outer_extent * blocks;
   values_.open(var, extent);
-  bind_outer(outer, blocked && !outer.empty() ? floor_div(p, blocks) : p);
+  rows_.vars = outer;
+  at_row(blocked && !outer.empty() ? floor_div(p, blocks) : p);
   if (inner && !schedule_.pieces.empty()) {
     pieces(*inner);
   } else if (inner) {
@@ -259,6 +278,8 @@ void Nest::plain_phase() {
     body();
     if (reduced_.empty()) prefetch_streams();
     values_.close_loop(loop::LoopKind::vector);
+  } else if (overlap_.wanted) {
+    overlapped_rows(p, outer_extent);
   } else {
     body();
   }

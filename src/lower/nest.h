@@ -63,6 +63,11 @@ class Nest {
   void convolution(const std::string& tile, const Sym& image);
   std::pair<NodeId, Sym> stored_at(NodeId node, std::vector<Sym> index, const Ranges& ranges) const;
   void bind_outer(const std::vector<Var>& vars, const Sym& linear);
+  void at_row(const Sym& linear);
+  void overlapped_rows(const Sym& iteration, const Sym& rows);
+  void reductions_of_row();
+  Bound row_before();
+  std::vector<loop::Stmt> outputs_of_row_before();
   void open_vector(const Var& var, const Sym& first, int64_t block);
   void add_phase(const std::string& var, const Sym& extent, int64_t grain);
   int64_t grain_for(int64_t elements) const;
@@ -94,7 +99,8 @@ class Nest {
   void open_innermost(const Sym& first, const Sym& extent);
   bool has_chunks() const;
   void prefetch_streams(int64_t streams = 1);
-  void prefetch_rows(int level);
+  void prefetch_rows(int pass, const Sym& first);
+  bool rows_stay_near() const;
   void prefetch_iterations(const std::string& var, int64_t ahead);
   Sym chunk_pieces() const;
   Sym chunk_length() const;
@@ -109,6 +115,7 @@ class Nest {
   bool may_stream(NodeId output) const;
   bool holds_staged(NodeId output) const;
   int store_level(NodeId output) const;
+  int passes() const;
   bool is_empty(NodeId id) const;
   double instructions_of(NodeId id) const;
   NodeId before_widening(NodeId id) const;
@@ -133,6 +140,8 @@ class Nest {
   int levels_ = 0;
   int64_t piece_ = 0;  // where the last variable's piece starts
   std::vector<Staged> staged_;
+  Rows rows_;
+  Overlap overlap_;
   std::vector<loop::Phase> phases_;
   Findings found_;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "loop/loop.h"
 #include "plan/plan.h"
 
 namespace ingot::lowering {
@@ -14,12 +15,16 @@ namespace ingot::lowering {
 struct Findings {
   std::vector<Sym> subscripts;                                        // in domain variables
   std::map<NodeId, std::map<std::string, std::vector<Sym>>> demands;  // node → indices asked for
+  std::map<std::string, Sym> reads;  // buffer → where its first load that has no guard reads
 };
 
 // Stands for the lane (0…63) of a block of columns in staged rows.
 inline constexpr std::string_view lane_variable = "@lane";
 // And for the place of an element in its chunk, in rows kept for one.
 inline constexpr std::string_view place_variable = "@place";
+
+// Rows that overlap, one after the other: the first and the last of them stand alone.
+inline constexpr int64_t consecutive_rows = 16;
 
 struct Var {  // one or several merged domain variables
   std::string name;
@@ -34,6 +39,34 @@ struct Staged {
   Sym flat;
   int level;
   bool own_output;  // the group stores it anyway
+};
+
+// A value as a kernel operand with its dtype.
+struct Typed {
+  loop::Operand operand;
+  DType dtype;
+};
+
+struct Element {  // that a node's value is loaded from
+  std::string buffer;
+  DType dtype;
+  Sym flat;
+};
+struct Bound {  // what nodes stand for in a row
+  std::map<NodeId, Typed> values;
+  std::map<NodeId, Element> elements;
+};
+
+struct Rows {  // that a phase runs over, and the one it is at
+  std::vector<Var> vars;
+  Sym at;
+};
+// The last pass of the row before, where there is one, runs in the pass of a level.
+struct Overlap {
+  bool wanted = false, follows_row = false;
+  int level = 0;
+  std::map<NodeId, std::string> handed_over;  // finished reductions for the next row
+  Bound before;
 };
 
 struct Band {                              // of rows, of a column reduction

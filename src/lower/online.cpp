@@ -79,10 +79,11 @@ void Nest::online_pass(int level) {
     accumulators[r] = accumulator(r, "_acc", static_cast<int>(reduction_lanes));
   }
   open_innermost(first, rest_of_row(first, trailing_chunk));
+  prefetch_rows(level - 1, first);
   store_outputs(level - 1, true);
   store_staged(level - 1);
   add_elements(accumulators);
-  prefetch_rows(level);
+  if (level == 1 && !rows_stay_near()) prefetch_streams();
   values_.close_loop(loop::LoopKind::vector);
   std::map<NodeId, std::string> parts;
   for (const auto& [r, acc] : accumulators) {

@@ -111,10 +111,7 @@ bool Nest::holds_staged(NodeId output) const {
 int Nest::store_level(NodeId output) const {
   int level = level_.at(output);
   if (!schedule_.streaming || columns_ || !on_domain(output) || holds_staged(output)) return level;
-  bool last_pass = std::any_of(group_.outputs.begin(), group_.outputs.end(), [&](NodeId id) {
-    return level_.at(id) == levels_ && on_domain(id);
-  });
-  return last_pass ? levels_ : level;
+  return passes() > levels_ ? levels_ : level;
 }
 
 bool Nest::may_stream(NodeId output) const {
@@ -207,10 +204,14 @@ std::map<NodeId, std::string> Nest::chunk(int level, const Sym& first, bool last
     start = first + Sym(piece) * Sym::var(name);
   }
   open_innermost(start, last_of_row ? reduced_.back().extent : rest_of_row(start, piece));
+  prefetch_rows(level - 1, start);
+  std::vector<loop::Stmt> last;
+  if (overlap_.follows_row && level == overlap_.level) last = outputs_of_row_before();
   store_outputs(level - 1, true);
   store_staged(level - 1);
   add_elements(accumulators);
-  if (vector) prefetch_rows(level);
+  for (loop::Stmt& stmt : last) values_.statements().push_back(std::move(stmt));
+  if (vector && level == 1 && !rows_stay_near()) prefetch_streams();
   values_.close_loop(vector ? loop::LoopKind::vector : loop::LoopKind::serial);
   if (!pieces.is(1)) values_.close_loop(loop::LoopKind::serial);
   for (NodeId r : reductions) {
@@ -312,11 +313,15 @@ void Nest::single_elements(int level) {
   }
 }
 
-// Outputs over the whole domain that need every reduction.
+// Over the reduced variables: one a level, and one for outputs that need every reduction.
+int Nest::passes() const {
+  const bool last = std::ranges::any_of(
+      group_.outputs, [&](NodeId id) { return level_.at(id) == levels_ && on_domain(id); });
+  return levels_ + (last ? 1 : 0);
+}
+
 void Nest::final_pass() {
-  bool any = false;
-  for (NodeId id : group_.outputs) any = any || (level_.at(id) == levels_ && on_domain(id));
-  if (!any) return;
+  if (passes() == levels_) return;
   open_outer_reduced();
   const bool chunked = schedule_.spread_rows && has_chunks();
   Sym first(0), extent = reduced_.back().extent;
@@ -327,6 +332,7 @@ void Nest::final_pass() {
     extent = rest_of_row(first, trailing_chunk);
   }
   open_innermost(first, extent);
+  prefetch_rows(levels_, first);
   store_outputs(levels_, true);
   values_.close_loop(columns_ ? loop::LoopKind::serial : loop::LoopKind::vector);
   if (chunked) values_.close_loop(loop::LoopKind::spread);

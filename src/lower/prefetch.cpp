@@ -4,6 +4,8 @@
 namespace ingot::lowering {
 namespace {
 
+constexpr int64_t ahead = 2048;  // bytes: the best of 512 to 8192 on the CPU measured
+
 // Whether the expression grows with the variable, and is not only taken modulo something.
 bool advances(const Sym& index, std::string_view variable) {
   for (const Sym::Term& term : index.terms()) {
@@ -39,7 +41,6 @@ void insert_hints(std::vector<loop::Stmt>& body, const std::string& lanes, int l
 // Each stream some way further on. What the iterations of the phase read again and again stays in a
 // cache by itself, and what does not depend on the row is read once for four rows.
 void Nest::prefetch_streams(int64_t streams) {
-  constexpr int64_t ahead = 2048;  // bytes: the best of 512 to 8192 on the CPU measured
   if (!schedule_.streaming) return;
   const std::string& var = values_.variable();
   const std::string& row = values_.row_variable();
@@ -51,22 +52,51 @@ void Nest::prefetch_streams(int64_t streams) {
   });
 }
 
-// The next row is fetched while this one is computed: in the second pass of several, for rows that
-// fit the first-level cache.
-void Nest::prefetch_rows(int level) {
-  constexpr int64_t longest = 4096;
-  if (!schedule_.streaming) return;
-  std::optional<int64_t> length = reduced_.back().extent.constant();
-  if (!length || *length > longest || *length == 0) {
-    if (level == 1) prefetch_streams();
-    return;
-  }
-  if (level != std::min(2, levels_)) return;
+// Whether a row and the next one fit a second-level cache, of passes that come back to a row.
+bool Nest::rows_stay_near() const {
+  constexpr int64_t room = 768 << 10;
+  if (!schedule_.streaming || columns_ || reduced_.size() != 1 || findings_ == nullptr)
+    return false;
+  const std::optional<int64_t> length = reduced_.back().extent.constant();
+  if (!length || *length == 0 || passes() < 2) return false;
+  int64_t bytes = 0;  // of a column
+  for (const Staged& staged : staged_) bytes += byte_size(staged.dtype);
+  for (const NodeId id : group_.inputs) bytes += 2 * byte_size(graph_[id].type.dtype);
+  return *length * bytes <= room;
+}
+
+// The next row, or one `ahead` of short rows, is fetched into the second-level cache while this one
+// is computed, by several passes a part each: reads that come in one burst wait for the memory
+// while the other passes leave it idle. Lines on their way into the first-level cache would hold up
+// the loads of this row, unless it is short.
+void Nest::prefetch_rows(int pass, const Sym& first) {
+  if (!rows_stay_near()) return;
   const std::string& var = values_.variable();
-  insert_hints(values_.statements(), var, 1, [&](const loop::Load& load) -> std::optional<Sym> {
-    if (!advances(load.index, values_.phase_variable())) return {};
-    return load.index + Sym(*length);
-  });
+  const DomainVar& last = reduced_.back();
+  const Sym here = rows_.at, place = first + Sym::var(var);
+  for (const NodeId id : group_.inputs) {
+    const auto read = findings_->reads.find(values_.buffer(id));
+    if (read == findings_->reads.end()) continue;
+    const int64_t most = byte_size(graph_[id].type.dtype);  // lines that 64 iterations take
+    const int several = passes() < 4 ? passes() - 1 : 4;
+    const int parts = overlap_.wanted ? 1 : static_cast<int>(std::min<int64_t>(most, several));
+    const int from = overlap_.wanted ? overlap_.level - 1 : passes() == 2 ? 0 : passes() - parts;
+    const int part = pass - from;
+    if (part < 0 || part >= parts) continue;
+    const Sym now = values_.substituted(read->second);
+    const int64_t row_bytes = most * *last.extent.constant();
+    at_row(here + Sym((ahead + row_bytes - 1) / row_bytes));
+    const bool moves = values_.substituted(read->second) != now;
+    values_.bind_var(last.name, floor_div(Sym(part) * last.extent, Sym(parts)) +
+                                    floor_div(first, Sym(parts)) + Sym::var(var));
+    const Sym later = values_.substituted(read->second);
+    at_row(here);
+    values_.bind_var(last.name, place);
+    const std::optional<Sym> stride = later.stride(var);
+    if (!moves || !stride || !stride->is(1)) continue;
+    const int level = row_bytes < ahead ? 1 : 2;
+    values_.statements().push_back(loop::Prefetch{values_.buffer(id), later, level, parts});
+  }
 }
 
 // In a serial loop inside a vector loop: so many iterations of it, or of a loop around, further on

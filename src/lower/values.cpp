@@ -156,6 +156,13 @@ void Values::bind_element(NodeId node, const std::string& buffer, DType dtype, S
   elements_[node] = {buffer, dtype, std::move(flat_index)};
 }
 
+Bound Values::exchange(Bound other) {
+  for (Scope& scope : scopes_) scope.memo.clear();
+  std::swap(values_, other.values);
+  std::swap(elements_, other.elements);
+  return other;
+}
+
 Sym Values::flat(NodeId node, const std::vector<Sym>& index) {
   Sym flat = flat_index(graph_[node].type.shape, index);
   subscripts_.push_back(flat);
@@ -164,6 +171,15 @@ Sym Values::flat(NodeId node, const std::vector<Sym>& index) {
 
 void Values::add_names(const Sym& expression, std::set<std::string>* names) const {
   for (const std::string& name : expression.variables()) names->insert(name);
+}
+
+// Whether an expression is made of domain variables and sizes alone.
+bool Values::knows(const Sym& expression) const {
+  return std::ranges::all_of(expression.variables(), [&](const std::string& name) {
+    return std::ranges::find(kernel_.sizes, name) != kernel_.sizes.end() ||
+           std::ranges::find(group_.domain.vars, name, &DomainVar::name) !=
+               group_.domain.vars.end();
+  });
 }
 
 size_t Values::depth(const std::set<std::string>& names) const {
@@ -349,6 +365,7 @@ Typed Values::load(const std::string& buffer, DType dtype, const Sym& flat, cons
   load.otherwise = otherwise;
   load.report = context.report;
   if (load.report >= 0) load.reported = substituted(context.reported);
+  if (context.guards.empty() && knows(flat)) reads_.emplace(buffer, flat);
   std::set<std::string> needs;
   add_names(load.index, &needs);
   add_names(load.reported, &needs);

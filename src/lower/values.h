@@ -9,15 +9,10 @@
 
 #include "graph/index_map.h"
 #include "loop/loop.h"
+#include "lower/nest_parts.h"
 #include "plan/plan.h"
 
 namespace ingot::lowering {
-
-// A value as a kernel operand with its dtype.
-struct Typed {
-  loop::Operand operand;
-  DType dtype;
-};
 
 class Values {
  public:
@@ -68,6 +63,9 @@ class Values {
   // A value of f32 class made of others.
   std::string computed(Op op, const std::vector<Typed>& operands, DType dtype,
                        const std::string& wanted, Form form = Form::full);
+  loop::Operand bound(NodeId node) const { return values_.at(node).operand; }
+  // All that is bound, exchanged for the values of another row: what was computed is forgotten.
+  Bound exchange(Bound other);
 
   // The dtype a node's value has inside the kernel: its own in exact, its compute dtype else.
   DType kept_dtype(NodeId node) const;
@@ -79,6 +77,8 @@ class Values {
   std::map<NodeId, std::map<std::string, std::vector<Sym>>>& demands() { return demands_; }
   // Flat subscripts of all loads and stores so far, in domain variables.
   std::vector<Sym>& subscripts() { return subscripts_; }
+  // The first one without a guard of each buffer's loads.
+  std::map<std::string, Sym>& reads() { return reads_; }
   void note_defined(const std::string& name);  // a value defined in the current scope
   Sym flat(NodeId node, const std::vector<Sym>& index);
 
@@ -95,11 +95,6 @@ class Values {
     std::string var;
     Sym extent;
     std::string across = {};
-  };
-  struct Element {
-    std::string buffer;
-    DType dtype;
-    Sym flat;
   };
   static bool never_runs(const Scope& scope);
   Typed value(NodeId node, const std::vector<Sym>& index, const Context& context);
@@ -123,6 +118,7 @@ class Values {
   bool is_buffer(NodeId node) const { return inputs_.count(node) > 0; }
   std::vector<Sym> resolved_index(NodeId node, const std::vector<Sym>& index) const;
   std::string name_of(NodeId node) const;
+  bool knows(const Sym& expression) const;
   size_t depth(const std::set<std::string>& names) const;
   Typed place(loop::Stmt statement, const std::string& name, DType dtype,
               const std::set<std::string>& needs);
@@ -143,6 +139,7 @@ class Values {
   std::set<std::string> names_;
   std::vector<Scope> scopes_;
   std::vector<Sym> subscripts_;
+  std::map<std::string, Sym> reads_;
   std::map<NodeId, std::map<std::string, std::vector<Sym>>> demands_;
 };
 

@@ -331,6 +331,7 @@ TEST(Emit, HintsFetchAhead) {
           acc a: f32 = sum lanes 1
           for k in serial(7) {
             prefetch L2 x[7*N*p + N*k + j + 8*N]
+            prefetch L2 y[j + N*k] share 2
             prefetch L1 y[p]
             x0: f32 = load x[7*N*p + N*k + j]
             y0: f32 = load y[j]
@@ -347,6 +348,7 @@ TEST(Emit, HintsFetchAhead) {
   EXPECT_NE(text.find("prefetch_lines<4, 2>(x + 8 * N + N * k + 7 * N * p + j);"),
             std::string::npos)
       << text;
+  EXPECT_NE(text.find("prefetch_lines<2, 2>(y + N * k + j / 2);"), std::string::npos) << text;
   EXPECT_NE(text.find("prefetch_lines<1>(y + p);"), std::string::npos) << text;
 }
 

@@ -18,7 +18,7 @@ constexpr std::string_view every_statement =
     acc s: f32 = sum lanes 64
     for j in vector(64) {
       prefetch L1 x[j + 64*p + 512]
-      prefetch L2 x[j + 64*p + 1024]
+      prefetch L2 x[j + 64*p + 1024] share 4
       x0: bf16 = load x[64*for + j] if 0 <= for < B and 0 <= j - 3 < 61 else -1.5 report 0
       i: i32 = index 4*j + p
       m: bool = within 0 <= j - 3 < 61 report 0
@@ -68,6 +68,7 @@ TEST(LoopText, FieldsAreRead) {
   EXPECT_EQ(loop.kind, LoopKind::vector);
   const auto& hint = std::get<Prefetch>(loop.body[1]);
   EXPECT_EQ(hint.level, 2);
+  EXPECT_EQ(hint.share, 4);
   EXPECT_EQ(hint.index.text(), "j + 64*p + 1024");
   const auto& load = std::get<Load>(loop.body[2]);
   EXPECT_EQ(load.guards.size(), 2u);

@@ -150,6 +150,7 @@ TEST(VerifyLoop, Hints) {
   EXPECT_EQ(error_of("prefetch L1 x[k]"), "prefetch x: 'k' in k is not defined here");
   EXPECT_EQ(error_of("for j in vector(4) { prefetch L1 x[2*j] }"),
             "prefetch x: [2*j] does not count with j");
+  EXPECT_EQ(error_of("for j in vector(4) { prefetch L2 x[j] share 0 }"), "prefetch x: share 0");
 }
 
 TEST(VerifyLoop, LoopsAcrossRows) {

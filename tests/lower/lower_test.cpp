@@ -200,8 +200,12 @@ TEST(Lower, OperandsBeyondTheCachesAreFetchedAhead) {
   EXPECT_EQ(lowered(rows, "rows, streaming").find("prefetch L1 b"), std::string::npos);
   const char* blocks = "graph g(x: bf16[B, 16384], b: bf16[16384]) { y = add(x, b) return y }";
   expect_hint(blocks, "row blocks", "prefetch L1 x[i1 + 16384*min(4*p + q, B - 1) + 256]");
-  const char* softmax = "graph g(x: f32[B, 512]) { y = softmax(x, dim=-1) return y }";
-  expect_hint(softmax, "rows", "prefetch L1 x[512*i0 + i1 + 512]");
+  const char* softmax = "graph g(x: f32[B, 4096]) { y = softmax(x, dim=-1) return y }";
+  expect_hint(softmax, "rows", "prefetch L2 x[2048*chunk2 + k2 + 4096*next + 65536*p + 8192]");
+  const char* norm =
+      "graph g(x: f32[B, 128], w: f32[128]) { y = layer_norm(x, w, dims=[-1]) return y }";
+  expect_hint(norm, "rows", "prefetch L1 x[128*i0 + i1 + 512] share 2");
+  expect_hint(norm, "rows", "prefetch L1 x[128*i0 + i1 + 576] share 2");
   const char* turned = R"(graph g(x: f32[4096, 4096], z: f32[4096, 4096]) {
       t = transpose(x, perm=[1, 0]) y = add(t, z) return y })";
   expect_hint(turned, "transposed tiles", "prefetch L2 x[4096*i + j + 262144*p + 64*tile + 64]");

@@ -130,9 +130,14 @@ NodeId Nest::before_widening(NodeId id) const {
 // that the last pass writes at the same place, or in a scratch row.
 void Nest::choose_staging() {
   if (group_.contraction >= 0 && columns_) return;
+  // Past the caches an output is stored as soon as it is known; cheap ones are computed again.
+  auto stored = [&](NodeId id) {
+    return values_.is_output(before_widening(id)) && instructions_of(id) > cheap_instructions;
+  };
+  const bool one_row = schedule_.streaming && !columns_ && reduced_.size() == 1;
   // Rows overlap where what the last pass needs, besides operands, stands in scratch rows.
-  overlap_.wanted = schedule_.streaming && !columns_ && reduced_.size() == 1 &&
-                    group_.online.empty() && !schedule_.split_rows && passes() > levels_;
+  overlap_.wanted = one_row && group_.online.empty() && !schedule_.split_rows &&
+                    passes() > levels_ && std::ranges::none_of(schedule_.staged, stored);
   std::vector<NodeId> taken;
   for (NodeId chosen : schedule_.staged) {
     const NodeId id = schedule_.spread_rows ? chosen : before_widening(chosen);
@@ -141,17 +146,13 @@ void Nest::choose_staging() {
     int level = schedule_.chunk_rows ? level_.at(group_.online.begin()->first) - 1 : level_.at(id);
     if (level >= levels_) continue;
     bool input = std::ranges::find(group_.inputs, id) != group_.inputs.end();
-    // Past the caches an output is stored once, by the last pass; cheap ones are computed again.
     bool output = values_.is_output(id);
-    if (output && schedule_.streaming && !overlap_.wanted &&
-        instructions_of(id) <= cheap_instructions) {
-      continue;
-    }
+    if (output && schedule_.streaming && !stored(id)) continue;
     std::vector<Sym> index = demand->second.begin()->second;
     // In `wide` an output is read back as it was stored.
     DType dtype = input || output ? graph_[id].type.dtype : values_.kept_dtype(id);
     Staged staged{id, index, "", dtype, flat_index(graph_[id].type.shape, index), level, false};
-    const bool scratch = schedule_.spread_rows || overlap_.wanted;
+    const bool scratch = schedule_.spread_rows || overlap_.wanted || (output && one_row);
     for (NodeId output : scratch ? std::vector<NodeId>{} : group_.outputs) {
       bool same_place =
           flat_index(graph_[output].type.shape, group_.domain.index.at(output)) == staged.flat &&
@@ -378,7 +379,7 @@ void Nest::row_blocks(const std::vector<Var>& outer, const Var& inner) {
   values_.open_across(j, whole, row);
   nest(first, j);
   body();
-  prefetch_streams(loop::across_rows);
+  prefetch_streams(true);
   values_.close_loop(loop::LoopKind::vector);
   if (Sym rest = columns - whole; !rest.is(0)) {
     std::string k = values_.unique("k");

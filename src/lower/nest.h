@@ -98,7 +98,7 @@ class Nest {
   Sym run_of(const Sym& row) const;
   void open_innermost(const Sym& first, const Sym& extent);
   bool has_chunks() const;
-  void prefetch_streams(int64_t streams = 1);
+  void prefetch_streams(bool side_by_side = false);
   void prefetch_rows(int pass, const Sym& first);
   bool rows_stay_near() const;
   void prefetch_iterations(const std::string& var, int64_t ahead);
@@ -114,7 +114,6 @@ class Nest {
   bool on_domain(NodeId node) const;
   bool may_stream(NodeId output) const;
   bool holds_staged(NodeId output) const;
-  int store_level(NodeId output) const;
   int passes() const;
   bool is_empty(NodeId id) const;
   double instructions_of(NodeId id) const;

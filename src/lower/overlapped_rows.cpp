@@ -84,7 +84,7 @@ void Nest::overlapped_rows(const Sym& iteration, const Sym& rows) {
   const Sym count = whole ? Sym(consecutive_rows) : min(Sym(consecutive_rows), rows - first);
   std::vector<NodeId> stored_last;
   for (const NodeId id : group_.outputs) {
-    if (store_level(id) == levels_ && on_domain(id)) stored_last.push_back(id);
+    if (level_.at(id) == levels_ && on_domain(id)) stored_last.push_back(id);
   }
   for (const NodeId r : reductions_under(graph_, group_, staged_, stored_last)) {
     overlap_.handed_over[r] =

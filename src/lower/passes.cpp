@@ -64,7 +64,7 @@ std::vector<NodeId> Nest::reductions_at(int level) const {
 void Nest::store_outputs(int level, bool full) {
   std::vector<loop::Store> stores;
   for (NodeId id : group_.outputs) {
-    if (store_level(id) != level || on_domain(id) != full || is_empty(id)) continue;
+    if (level_.at(id) != level || on_domain(id) != full || is_empty(id)) continue;
     std::vector<Sym> index = group_.domain.index.at(id);
     for (Sym& i : index) {
       if (piece_ == 0) break;
@@ -104,14 +104,6 @@ void Nest::bind_staged(int level) {
 bool Nest::holds_staged(NodeId output) const {
   return std::any_of(staged_.begin(), staged_.end(),
                      [&](const Staged& staged) { return staged.buffer == values_.buffer(output); });
-}
-
-// The pass that stores an output: as soon as it is known; but when rows go past the caches, in the
-// last pass, where it is computed again from operands that are still near.
-int Nest::store_level(NodeId output) const {
-  int level = level_.at(output);
-  if (!schedule_.streaming || columns_ || !on_domain(output) || holds_staged(output)) return level;
-  return passes() > levels_ ? levels_ : level;
 }
 
 bool Nest::may_stream(NodeId output) const {

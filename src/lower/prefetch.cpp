@@ -39,17 +39,25 @@ void insert_hints(std::vector<loop::Stmt>& body, const std::string& lanes, int l
 }  // namespace
 
 // Each stream some way further on. What the iterations of the phase read again and again stays in a
-// cache by itself, and what does not depend on the row is read once for four rows.
-void Nest::prefetch_streams(int64_t streams) {
+// cache by itself, and what does not depend on the row is read once for four rows. Rows side by
+// side are many streams, and what they share comes from the second-level cache: they are fetched
+// there first, and the short rest of the way holds the first-level cache's miss buffers less long.
+void Nest::prefetch_streams(bool side_by_side) {
+  constexpr int64_t near = 256;  // bytes
   if (!schedule_.streaming) return;
   const std::string& var = values_.variable();
   const std::string& row = values_.row_variable();
-  insert_hints(values_.statements(), var, 1, [&](const loop::Load& load) -> std::optional<Sym> {
-    const bool moves =
-        row.empty() ? advances(load.index, values_.phase_variable()) : load.index.uses(row);
-    if (!moves) return {};
-    return load.index + Sym(ahead / streams / byte_size(load.dtype));
-  });
+  auto hint = [&](int level, int64_t bytes) {
+    insert_hints(
+        values_.statements(), var, level, [&](const loop::Load& load) -> std::optional<Sym> {
+          const bool moves =
+              row.empty() ? advances(load.index, values_.phase_variable()) : load.index.uses(row);
+          if (!moves) return {};
+          return load.index + Sym(bytes / byte_size(load.dtype));
+        });
+  };
+  if (side_by_side) hint(2, ahead);
+  hint(1, side_by_side ? near : ahead);
 }
 
 // Whether a row and the next one fit a second-level cache, of passes that come back to a row.

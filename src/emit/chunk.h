@@ -32,6 +32,7 @@ struct EmittedValue {
   std::string subscript;          // its text in subscripts: a `long`, or name_index[l]
   Op reduction = Op::sum;         // accumulators
   bool lane_accumulator = false;  // a partial result in each lane
+  bool folded = false;            // CUDA: its lanes are combined already
   std::string pack;               // CUDA: its elements as they stood in memory
 };
 

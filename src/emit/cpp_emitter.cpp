@@ -151,18 +151,24 @@ int elementwise_team(const Kernel& kernel, int lanes) {
 // a column of them for as many threads as that takes.
 Target cuda_target(const Kernel& kernel) {
   bool reduces = false, sums = false;
-  int64_t warps = 1, tile_rows = 0;
+  int64_t warps = 1, tile_rows = 0, lanes_of_sums = vector_lanes;
   auto note = [&](const Stmt& stmt) {
     if (const auto* tile = std::get_if<Transpose>(&stmt)) tile_rows = *tile->dst_stride.constant();
     const auto* acc = std::get_if<Accumulator>(&stmt);
     reduces |= acc != nullptr && acc->lanes > 1;
     sums |= acc != nullptr;
+    if (acc != nullptr) lanes_of_sums = std::max<int64_t>(lanes_of_sums, acc->lanes);
     const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt);
     if (loop == nullptr || (*loop)->kind != LoopKind::spread) return;
     const int64_t extent = (*loop)->extent.constant().value_or(warps_of_many);
     warps = std::max(warps, extent > cuda::most_warps ? warps_of_many : extent);
   };
   for (const Phase& phase : kernel.phases) walk(phase.body, note);
+  if (reduces && lanes_of_sums > vector_lanes) {
+    const int team = static_cast<int>(warps) * cuda::warp;
+    return {true, static_cast<int>(lanes_of_sums / cuda::warp), team, static_cast<int>(warps),
+            warps > 1 ? team : cuda::row_block};
+  }
   if (reduces && warps == 1) {
     const int lanes = row_lanes(kernel);
     return {true, lanes, vector_lanes / lanes, 1, cuda::row_block};

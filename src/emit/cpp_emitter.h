@@ -56,6 +56,7 @@ class Emitter : private LaneQuestions {
   std::string saturated_text(const std::string& x, Lanes in, DType to) const;
   std::string rounded(std::string text, DType dtype) const;
   std::string finished(const std::string& text, Op op, DType dtype) const;
+  std::string team_argument() const;
   std::string load_text(const loop::Load& load);
   std::string kept_text(const loop::Load& load);
   void emit_kept(const loop::Load& load);
@@ -106,6 +107,7 @@ class Emitter : private LaneQuestions {
   void declare_part(const std::string& total, int64_t count);
   void combine_parts(const std::vector<std::string>& totals, const std::string& place,
                      const std::string& rest);
+  void fold_parts(const std::vector<std::string>& totals, int64_t count);
   void combine_totals(const std::vector<std::string>& totals, const std::string& extent,
                       const std::string& round, std::optional<int64_t> count);
   bool is_thread_row(const std::string& buffer) const;

@@ -15,8 +15,9 @@ constexpr int64_t unrolled_chunks = 8;  // of loops that keep nothing in registe
 // Of rows over several warps that are not kept. Without a number the compiler may spill to use
 // fewer.
 constexpr int64_t plain_registers = 64;
-constexpr int64_t most_parts = 1024;    // of a row, in shared memory
-constexpr int64_t bytes_together = 64;  // that a thread has on its way
+constexpr int64_t most_parts = 1024;     // of a row, in shared memory
+constexpr int64_t few_parts = 64;        // one or two for each thread of a warp
+constexpr int64_t bytes_together = 128;  // that a thread has on its way
 
 // The longest that a loop can be, over all iterations of the loops around it.
 std::optional<int64_t> longest(const Sym& extent) {
@@ -57,7 +58,7 @@ void each_buffer(const std::vector<Stmt>& body, const F& visit) {
 // Chunks of a long loop that are loaded before the first is used; few where each is much work,
 // which takes registers too.
 int64_t chunks_together(const Loop& loop, int lanes) {
-  constexpr int64_t little = 4, few = 4, many = 8;
+  constexpr int64_t little = 4, few = 4, many = 16;
   int64_t bytes = 0, work = 0;
   for (const Stmt& stmt : loop.body) {
     const auto* load = std::get_if<Load>(&stmt);
@@ -74,6 +75,12 @@ DType part_dtype(const EmittedValue& total) {
 }
 
 }  // namespace
+
+// "<32>" where a reduction has more lanes than usual.
+std::string Emitter::team_argument() const {
+  const bool usual = target_.threads() * target_.lanes == vector_lanes;
+  return !target_.cuda || usual ? "" : fmt::format("<{}>", target_.threads());
+}
 
 bool Emitter::is_thread_row(const std::string& buffer) const {
   return target_.cuda && !tiles_.contains(buffer) && !shared_rows_.contains(buffer) &&
@@ -119,23 +126,27 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
     return fmt::format("__launch_bounds__({}, {})", target_.block, blocks);
   };
   if (bytes == 0) return bounds(plain_registers);
-  // Besides what is on its way from each buffer but the first, into the row or beside it.
-  int64_t streams = 0, beside = 0;
+  // Besides what is on its way from each buffer but the first; a vector that all rows read is near.
+  constexpr int64_t of_row = 32, of_vector = 16;
+  int64_t streams = 0;
   each_vector_loop(phase.body, [&](const Loop& loop) {
-    if (!keeps_rows(loop)) return;
     const bool fills = std::ranges::any_of(loop.body, [&](const Stmt& stmt) {
       const auto* store = std::get_if<Store>(&stmt);
       return store != nullptr && is_thread_row(store->buffer);
     });
-    int64_t& most = fills ? streams : beside;
-    most = std::max(most, std::ranges::count_if(loop.body, [&](const Stmt& stmt) {
-                      const auto* load = std::get_if<Load>(&stmt);
-                      return load != nullptr && load->index.uses(loop.var) &&
-                             !is_thread_row(load->buffer);
-                    }));
+    if (!fills) return;
+    int64_t on_their_way = 0;
+    for (const Stmt& stmt : loop.body) {
+      const auto* load = std::get_if<Load>(&stmt);
+      if (load == nullptr || !load->index.uses(loop.var) || is_thread_row(load->buffer)) continue;
+      on_their_way += load->index.uses(phase.var) ? of_row : of_vector;
+    }
+    streams = std::max(streams, on_their_way - of_row);
   });
-  return bounds(bytes / 4 + cuda::other_registers(target_.lanes) +
-                32 * std::max<int64_t>(streams - 1, 0) + 8 * std::max<int64_t>(beside - 1, 0));
+  // A warp's accesses of 8 elements need no more than those of 2: they are fewer.
+  const bool usual = target_.threads() * target_.lanes == vector_lanes;
+  const int lanes = usual ? target_.lanes : 16 / target_.lanes;
+  return bounds(bytes / 4 + cuda::other_registers(lanes) + streams);
 }
 
 std::string Emitter::thread_row(const std::string& buffer, const Sym& index) const {
@@ -236,20 +247,39 @@ void Emitter::combine_parts(const std::vector<std::string>& totals, const std::s
   }
 }
 
+// All parts of a row, a few for each thread of a warp.
+void Emitter::fold_parts(const std::vector<std::string>& totals, int64_t count) {
+  for (const std::string& total : totals) {
+    EmittedValue& acc = accumulators_.at(total);
+    const DType dtype = part_dtype(acc);
+    std::string parts = fmt::format(
+        "parts_{}({}, {}, ({}){})", op_name(acc.reduction), parts_.at(total), count,
+        storage_type(dtype), literal_text(accumulator_identity(acc.reduction, acc.dtype), dtype));
+    line(fmt::format("{} = {};", acc.name, splat_text(parts, acc.lanes)));
+    acc.folded = true;
+    parts_.erase(total);
+  }
+}
+
 // All parts of a row, or those of the warps' last `round`.
 void Emitter::combine_totals(const std::vector<std::string>& totals, const std::string& extent,
                              const std::string& round, std::optional<int64_t> count) {
   const std::string lane = fmt::format("{} * thread", target_.lanes);
+  const int64_t lanes = target_.lanes * target_.threads();
+  const bool masks = std::ranges::any_of(totals, [&](const std::string& total) {
+    return accumulators_.at(total).lanes == Lanes::m32;
+  });
+  if (count && *count <= few_parts && !masks) return fold_parts(totals, *count);
   if (!count) {
     open("{");
-    combine_parts(totals, fmt::format("({} - {}) & 63", lane, round),
+    combine_parts(totals, fmt::format("({} - {}) & {}", lane, round, lanes - 1),
                   fmt::format("min({} - {}, {}L)", extent, round, target_.warps));
-  } else if (*count <= vector_lanes) {
+  } else if (*count <= lanes) {
     open("{");
     combine_parts(totals, lane, extent);
   } else {
     const std::string first = names_.unique("first");
-    open(fmt::format("for (long {0} = 0; {0} < {1}; {0} += {2}) {{", first, extent, vector_lanes));
+    open(fmt::format("for (long {0} = 0; {0} < {1}; {0} += {2}) {{", first, extent, lanes));
     combine_parts(totals, fmt::format("{} + {}", first, lane), extent);
   }
   close();

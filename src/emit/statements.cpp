@@ -1,6 +1,7 @@
 // Statements: every definition of the IR is one line of text.
 #include <algorithm>
 
+#include "base/cuda_threads.h"
 #include "device/library.h"
 #include "emit/cpp_emitter.h"
 
@@ -227,7 +228,11 @@ void Emitter::emit(const Let& let) {
   bool unrounded = exact || rounded_by_stores(let.name);
   define(let.name, let.dtype, result_lanes(let), varying, [&](const std::string&) {
     std::string text = let_text(let);
-    return unrounded ? text : rounded(std::move(text), let.dtype);
+    if (!unrounded) text = rounded(std::move(text), let.dtype);
+    // The same in all lanes: a compiler computes it for each that it cannot tell apart.
+    const bool once = target_.warps > 0 && target_.lanes > cuda::row_lanes && !chunk_;
+    const Lanes lanes = result_lanes(let);
+    return once && !is_mask(lanes) ? splat_text(fmt::format("first_lane({})", text), lanes) : text;
   });
 }
 
@@ -304,7 +309,7 @@ void Emitter::emit(const Accumulator& acc) {
   value.dtype = acc.dtype;
   value.lanes = lanes_of(acc.dtype);
   value.reduction = acc.op;
-  value.lane_accumulator = acc.lanes == vector_lanes;
+  value.lane_accumulator = acc.lanes > 1;
   value.varying = chunk_.has_value();
   value.name = names_.unique(acc.name);
   std::string identity = literal_text(accumulator_identity(acc.op, acc.dtype), acc.dtype);
@@ -315,6 +320,7 @@ void Emitter::emit(const Accumulator& acc) {
 
 void Emitter::emit(const Accumulate& accumulate) {
   const EmittedValue& acc = accumulators_.at(accumulate.accumulator);
+  INGOT_CHECK(!acc.folded, "kernel {}: '{}' is complete", kernel_.name, accumulate.accumulator);
   if (auto part = parts_.find(accumulate.accumulator); part != parts_.end()) {
     std::string value = operand_text(accumulate.value, acc.dtype, true);
     return line(
@@ -324,7 +330,8 @@ void Emitter::emit(const Accumulate& accumulate) {
                                  operand_lanes(accumulate.value, acc.dtype), acc.lanes);
   std::string text = combine_text(acc.reduction, acc.dtype, acc.name, operand);
   if (accumulate.lane) {
-    text = fmt::format("where(lane_of({}), {}, {})", subscript(*accumulate.lane), text, acc.name);
+    text = fmt::format("where(lane_of{}({}), {}, {})", team_argument(), subscript(*accumulate.lane),
+                       text, acc.name);
   } else if (acc.lane_accumulator && !chunk_->live.empty()) {
     text = fmt::format("where({}, {}, {})", chunk_->live, text, acc.name);
   }
@@ -347,14 +354,16 @@ std::string Emitter::finished(const std::string& text, Op op, DType dtype) const
 void Emitter::emit(const Finish& finish) {
   const EmittedValue acc = accumulators_.at(finish.accumulator);
   define(finish.name, finish.dtype, acc.lanes, acc.varying, [&](const std::string&) {
-    if (!acc.lane_accumulator) return finished(acc.name, acc.reduction, finish.dtype);
+    if (!acc.lane_accumulator || acc.folded) return finished(acc.name, acc.reduction, finish.dtype);
     if (acc.lanes == Lanes::m32) {
       bool any = acc.reduction == Op::any;
-      std::string found = fmt::format("{}({})", target_.cuda ? "lanes_any" : "any",
-                                      any ? acc.name : fmt::format("not_({})", acc.name));
+      const std::string any_lane = target_.cuda ? "lanes_any" + team_argument() : "any";
+      std::string found =
+          fmt::format("{}({})", any_lane, any ? acc.name : fmt::format("not_({})", acc.name));
       return fmt::format("broadcast_bool({}{})", any ? "" : "!", found);
     }
-    std::string scalar = fmt::format("lanes_{}({})", op_name(acc.reduction), acc.name);
+    std::string scalar =
+        fmt::format("lanes_{}{}({})", op_name(acc.reduction), team_argument(), acc.name);
     return finished(splat_text(scalar, acc.lanes), acc.reduction, finish.dtype);
   });
 }

@@ -286,7 +286,7 @@ class Interpreter {
       if (s->across) cell(*s->across).i = row;
       for (int64_t i = 0; i < extent; i++) {
         cell(s->var).i = i;
-        if (s->vector) lane_ = static_cast<size_t>(i % 64);
+        if (s->vector) lane_ = static_cast<size_t>(i);
         steps(s->body);
       }
     }
@@ -423,7 +423,7 @@ class Interpreter {
   std::vector<BufferRef> memory_;  // params, then scratch
   std::vector<std::vector<char>> scratch_;
   std::map<int, int64_t> raised_;  // the number that each report names
-  size_t lane_ = 0;
+  size_t lane_ = 0;                // the iteration of the vector loop
 };
 
 }  // namespace

@@ -60,7 +60,8 @@ struct IndexValue {
   Sym reported{};   // the number that the report names
 };
 
-// acc name: dtype = identity of `op` (sum max min prod any all), `lanes` 1 or 64. dtype is the
+// acc name: dtype = identity of `op` (sum max min prod any all), `lanes` 1 or 64, on a
+// GPU also 128 or 256. dtype is the
 // compute dtype.
 struct Accumulator {
   std::string name;

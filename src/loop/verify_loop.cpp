@@ -265,12 +265,13 @@ class Verifier {
   void verify(const Accumulator& acc) {
     const OpInfo& info = op_info(acc.op);
     check(info.category == Category::reduction, "acc {}: {} is no reduction", acc.name, info.name);
-    check(acc.lanes == 1 || acc.lanes == 64, "acc {}: {} lanes", acc.name, acc.lanes);
+    check(acc.lanes == 1 || acc.lanes == 64 || acc.lanes == 128 || acc.lanes == 256,
+          "acc {}: {} lanes", acc.name, acc.lanes);
     check(acc.dtype == compute_dtype(acc.dtype), "acc {}: {} is no compute dtype", acc.name,
           dtype_name(acc.dtype));
     check(accepts(info.operands, acc.dtype), "acc {}: {} does not take {}", acc.name, info.name,
           dtype_name(acc.dtype));
-    check(acc.lanes == 1 || vector_loop_ == outside, "acc {}: 64 lanes inside a vector loop",
+    check(acc.lanes == 1 || vector_loop_ == outside, "acc {}: lanes inside a vector loop",
           acc.name);
     check(!visible(acc.name), "'{}' is defined twice", acc.name);
     accumulators_[acc.name] = {acc, in_spread_, vector_loop_};
@@ -294,10 +295,10 @@ class Verifier {
     check(accumulate.lane || !in_spread_ || info.in_spread,
           "{}: iterations of a spread loop share it, so a lane has to be named", name);
     if (accumulate.lane) {
-      check(info.acc.lanes == 64, "{}: a lane of an accumulator of one", name);
+      check(info.acc.lanes > 1, "{}: a lane of an accumulator of one", name);
       check(vector_loop_ == outside, "{}: lanes of a vector loop are its iterations", name);
       subscript(*accumulate.lane, name);
-    } else if (info.acc.lanes == 64) {
+    } else if (info.acc.lanes > 1) {
       check(vector_loop_ != outside, "{}: outside of vector loops a lane has to be named", name);
     } else {
       check(vector_loop_ == info.vector_loop,

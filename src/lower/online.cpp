@@ -25,7 +25,7 @@ std::string Nest::finite_or_zero(const std::string& maximum) {
 std::string Nest::sum_from_own_maximum(NodeId sum, const std::string& shift, const Sym& first) {
   const NodeId maximum = group_.online.at(sum).maximum;
   values_.bind_value(maximum, shift, real);
-  const std::string acc = accumulator(sum, "_acc", static_cast<int>(reduction_lanes));
+  const std::string acc = accumulator(sum, "_acc", schedule_.lanes);
   open_innermost(first, rest_of_row(first, trailing_chunk));
   add_elements({{sum, acc}});
   values_.close_loop(loop::LoopKind::vector);
@@ -38,7 +38,8 @@ std::string Nest::scaled_sum(NodeId sum, const std::string& sums, const std::str
   const std::string& name = graph_[sum].name;
   const Typed maximum = values_.value(group_.online.at(sum).maximum, {});
   const std::string row = finite_or_zero(std::get<std::string>(maximum.operand));
-  const std::string acc = accumulator(sum, "_scaled", static_cast<int>(reduction_lanes));
+  const std::string acc = accumulator(sum, "_scaled", schedule_.lanes);
+  const bool spread = schedule_.spread_rows;
   const std::string c = values_.unique("chunk");
   values_.open(c, ceil_div(reduced_.back().extent, Sym(trailing_chunk)));
   const std::string part = load_partial(sum, sums, Sym::var(c));
@@ -49,8 +50,10 @@ std::string Nest::scaled_sum(NodeId sum, const std::string& sums, const std::str
                                              values_.form_in_sum(Op::exp));
   const std::string scaled =
       values_.computed(Op::mul, {named(part), named(scale)}, real, name + "_part");
-  values_.statements().push_back(loop::Accumulate{acc, scaled});
-  values_.close_loop(loop::LoopKind::vector);
+  loop::Accumulate accumulate{acc, scaled};
+  if (spread) accumulate.lane = Sym::var(c);
+  values_.statements().push_back(std::move(accumulate));
+  values_.close_loop(spread ? loop::LoopKind::spread : loop::LoopKind::vector);
   const std::string total = finish(acc, name, real);
   if (!group_.online.at(sum).infinite) return total;
   // Of an infinite maximum e^(0 - maximum), as each term would have it: NaN.
@@ -65,7 +68,7 @@ void Nest::online_pass(int level) {
   std::map<NodeId, std::string> totals, sums, shifts;
   for (NodeId r : reductions_at(level)) {
     if (!group_.online.contains(r)) {
-      totals[r] = accumulator(r, "_total", static_cast<int>(reduction_lanes));
+      totals[r] = accumulator(r, "_total", schedule_.lanes);
       continue;
     }
     sums[r] = values_.scratch(graph_[r].name + "_sums", real, count);
@@ -76,7 +79,7 @@ void Nest::online_pass(int level) {
   const Sym first = Sym(trailing_chunk) * Sym::var(number);
   std::map<NodeId, std::string> accumulators;
   for (const auto& [r, total] : totals) {
-    accumulators[r] = accumulator(r, "_acc", static_cast<int>(reduction_lanes));
+    accumulators[r] = accumulator(r, "_acc", schedule_.lanes);
   }
   open_innermost(first, rest_of_row(first, trailing_chunk));
   prefetch_rows(level - 1, first);

@@ -185,7 +185,7 @@ std::map<NodeId, std::string> Nest::chunk(int level, const Sym& first, bool last
   std::map<NodeId, std::string> accumulators, partials;
   bool vector = !columns_;
   for (NodeId r : reductions) {
-    accumulators[r] = accumulator(r, "_acc", vector ? static_cast<int>(reduction_lanes) : 1);
+    accumulators[r] = accumulator(r, "_acc", vector ? schedule_.lanes : 1);
   }
   const int64_t piece = columns_ ? column_chunk : trailing_chunk;
   const Sym pieces = last_of_row ? Sym(1) : chunk_pieces();
@@ -276,7 +276,7 @@ void Nest::pass(int level) {
     bind_staged(level - 1);
     return;
   }
-  const int lanes = chunked && !columns_ ? static_cast<int>(reduction_lanes) : 1;
+  const int lanes = chunked && !columns_ ? schedule_.lanes : 1;
   std::map<NodeId, std::string> totals;
   for (NodeId r : reductions_at(level)) totals[r] = accumulator(r, "_total", lanes);
   open_outer_reduced();
@@ -370,7 +370,7 @@ std::string Nest::load_partial(NodeId reduction, const std::string& buffer, cons
 void Nest::combine_partials(const std::map<NodeId, std::string>& buffers, const Sym& row) {
   std::map<NodeId, std::string> totals;
   for (const auto& [r, buffer] : buffers) {
-    totals[r] = accumulator(r, "_total", static_cast<int>(reduction_lanes));
+    totals[r] = accumulator(r, "_total", schedule_.lanes);
   }
   open_outer_reduced();
   const Sym run = run_of(row);

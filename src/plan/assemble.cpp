@@ -184,7 +184,7 @@ class Assembly {
     group.batch_invariant = group.contraction < 0;
     group.domain = analysis.domain;
     group.kind = kind(group, analysis);
-    group.schedules = choose_schedules(graph_, group, analysis, cost, device_);
+    group.schedules = choose_schedules(graph_, group, analysis, cost, device_, options_.numerics);
     group.name = name(part);
     group.reason = reason(group, part, cost);
     return group;

@@ -48,7 +48,7 @@ std::vector<Group> build_groups(const Graph& graph, const UnitGraph& units,
 
 std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
                                        const Analysis& analysis, const GroupCost& cost,
-                                       const DeviceModel& device);
+                                       const DeviceModel& device, Numerics numerics);
 
 // Fills in reasons that only the finished plan shows (materialized, recomputed) and every edge's
 // share of the bytes saved; the shares sum to separate − fused.

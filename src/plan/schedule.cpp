@@ -341,8 +341,18 @@ std::optional<Schedule> gpu_tiles(const Graph& graph, const Group& group, const 
   return schedule;
 }
 
+// Lanes of a row's sums where the order is free: a warp's accesses of 16 bytes. Short rows share a
+// warp and stay with 64, and so do those that do not consist of such accesses.
+int free_lanes(const Graph& graph, const Group& group) {
+  constexpr int64_t longest_short_row = 512;
+  const std::optional<int64_t> length = group.domain.vars.back().extent.constant();
+  const int elements = cuda::thread_elements(narrowest_bytes(graph, group));
+  const bool whole = length && *length > longest_short_row && *length % elements == 0;
+  return whole ? cuda::warp * elements : static_cast<int>(reduction_lanes);
+}
+
 Schedule gpu_schedule(const Graph& graph, const Group& group, const Analysis& analysis,
-                      const GroupCost& cost, const DeviceModel& device) {
+                      const GroupCost& cost, const DeviceModel& device, Numerics numerics) {
   Schedule schedule;
   const std::vector<DomainVar>& vars = group.domain.vars;
   const auto reduced = std::ranges::count_if(vars, [](const DomainVar& v) { return v.reduced; });
@@ -355,6 +365,7 @@ Schedule gpu_schedule(const Graph& graph, const Group& group, const Analysis& an
   schedule.name = group.domain.trailing_reduced || vars.size() == 1 ? "rows" : "columns";
   if (schedule.name == "rows" && reduced == 1) {
     schedule.spread_rows = true;
+    if (numerics != Numerics::exact) schedule.lanes = free_lanes(graph, group);
     schedule.staged = kept_rows(graph, group, cost, device);
     schedule.name = schedule.staged.empty() ? "warps" : "rows in registers";
     if (schedule.staged.empty()) {
@@ -370,7 +381,7 @@ Schedule gpu_schedule(const Graph& graph, const Group& group, const Analysis& an
 
 std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
                                        const Analysis& analysis, const GroupCost& cost,
-                                       const DeviceModel& device) {
+                                       const DeviceModel& device, Numerics numerics) {
   Schedule plain;
   plain.staged = cost.staged;
   if (group.contraction >= 0) {
@@ -387,7 +398,7 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
                              [](const DomainVar& var) { return var.reduced; });
   bool columns = reduces && !group.domain.trailing_reduced;
   plain.name = columns ? "columns" : group.domain.vars.size() > 1 || reduces ? "rows" : "flat";
-  if (device.gpu) plain = gpu_schedule(graph, group, analysis, cost, device);
+  if (device.gpu) plain = gpu_schedule(graph, group, analysis, cost, device, numerics);
   plain.pieces = pieces_of(graph, analysis, device.gpu ? plain.block_columns : longest_of_pieces);
   if (!plain.pieces.empty()) plain.name = "rows in pieces";
   bool full = false;

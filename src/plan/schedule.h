@@ -20,6 +20,7 @@ struct Schedule {
   // rows that a thread advances side by side; columns that a block of threads covers (0: all of
   // them).
   bool spread_rows = false;
+  int lanes = 64;  // of the sums of a row
   int64_t thread_rows = 1, block_columns = 0;
   bool chunk_rows = false;  // what is staged is kept for a chunk of the row, not for all passes
   // Where pads and concats cut the last variable: each piece has what it needs and nothing else.

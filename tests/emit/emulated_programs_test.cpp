@@ -2,6 +2,8 @@
 // emulated_programs_long_test.cpp has more of each.
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "emit/emit.h"
 #include "graph/passes/passes.h"
 #include "support/emulated_programs.h"
@@ -46,6 +48,42 @@ TEST(EmulatedPrograms, ShortRowsOfKnownLength) {
 }
 
 TEST(EmulatedPrograms, WorksOfTheBench) { expect_equal(bench_trials()); }
+
+// In `wide` the sums of a row have a warp's lanes, 16 bytes a thread: what the loops say, whole
+// rows and in chunks, in the last of which some threads have nothing.
+TEST(EmulatedPrograms, RowsInWideHaveTheInterpretersBits) {
+  const std::string text = R"(graph g(x: T[B, N], b: T[N]) {
+      z = add(x, b) f = cast(z, dtype=f32) q = mul(f, f) s = sum(q, dims=[1], keepdims=true)
+      m = max(z, dims=[1]) c = sub(f, s) d = min(c, dims=[1]) p = mul(c, 0.5) t = sum(p, dims=[1])
+      y = add(p, f) return s, m, d, t, y })";
+  std::vector<PlannedProgram> programs;
+  std::vector<int> lanes;
+  for (const auto& [dtype, wide] : {std::pair("f32", 128), {"bf16", 256}, {"f16", 256}}) {
+    for (const int length : {520, 1000, 2048, 4096, 5000, 70000, 70001}) {
+      std::string typed = std::regex_replace(text, std::regex("\\bT\\b"), dtype);
+      typed = std::regex_replace(typed, std::regex("\\bN\\b"), fmt::to_string(length));
+      PlanOptions options;
+      options.numerics = Numerics::wide;
+      const Graph graph = run_graph_passes(parse_graph(typed, "wide"));
+      programs.push_back({graph, make_plan(graph, device_model("h200"), options)});
+      lanes.push_back(length % 2 == 0 ? wide : 64);
+    }
+  }
+  const std::vector<EmulatedProgram> emulated = emulate_programs(programs, "");
+  for (size_t i = 0; i < emulated.size(); ++i) {
+    const std::string loops = print(emulated[i].loops[0].back());
+    EXPECT_NE(loops.find(fmt::format("sum lanes {}\n", lanes[i])), std::string::npos) << loops;
+    const std::vector<Tensor> inputs = random_inputs(emulated[i].graph, {{"B", 5}}, i);
+    const std::vector<Tensor> expected =
+        interpret_plan(emulated[i].graph, emulated[i].plan, emulated[i].loops, inputs, "warps");
+    for (const EmulatedOrder order : {EmulatedOrder::forwards, EmulatedOrder::backwards}) {
+      const std::vector<Tensor> got = run_emulated(emulated[i], inputs, order, "warps");
+      for (size_t o = 0; o < got.size(); ++o) {
+        EXPECT_EQ(first_difference(got[o], expected[o]), "") << i << ", output " << o << loops;
+      }
+    }
+  }
+}
 
 TEST(EmulatedPrograms, Places) {
   std::vector<Trial> trials;

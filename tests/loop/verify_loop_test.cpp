@@ -102,7 +102,7 @@ TEST(VerifyLoop, Subscripts) {
 
 TEST(VerifyLoop, Lanes) {
   EXPECT_EQ(error_of("for j in vector(4) { acc a: f32 = sum lanes 64 }"),
-            "acc a: 64 lanes inside a vector loop");
+            "acc a: lanes inside a vector loop");
   EXPECT_EQ(error_of("acc a: f32 = sum lanes 1 for j in vector(4) { a sum= 1 }"),
             "a: iterations of a vector loop share an accumulator of one lane");
   EXPECT_EQ(error_of("acc a: f32 = sum lanes 64 a sum= 1"),

@@ -8,9 +8,10 @@
 namespace ingot::lowering {
 namespace {
 
-constexpr int64_t side = 64;            // of a tile
-constexpr int64_t pitch = side + 16;    // its rows in different sets of the cache
-constexpr int64_t longest_walk = 4096;  // that an iteration goes through, tile by tile
+constexpr int64_t side = 64;          // of a tile
+constexpr int64_t pitch = side + 16;  // its rows in different sets of the cache
+// What an iteration goes through, tile by tile; in the caches no more than another thread is worth.
+constexpr int64_t longest_walk = 4096, cached_walk = 256;
 
 // `block`, or what is left of `extent` from `first` on.
 Sym part_of(const Sym& extent, const Sym& first, int64_t block) {
@@ -86,7 +87,8 @@ void Nest::tile_phase() {
   Sym others(1);
   for (const Var& var : outer) others = others * var.extent;
   const Sym blocks = ceil_div(fixed.extent, Sym(side));
-  const Sym parts = ceil_div(walked.extent, Sym(longest_walk));
+  const int64_t walk = schedule_.streaming ? longest_walk : cached_walk;
+  const Sym parts = ceil_div(walked.extent, Sym(walk));
 
   std::string p = values_.unique("p"), tile = values_.unique("tile"), i = values_.unique("i"),
               j = values_.unique("j");
@@ -94,8 +96,8 @@ void Nest::tile_phase() {
   Sym rest = floor_div(Sym::var(p), parts);
   bind_outer(outer, floor_div(rest, blocks));
   const Sym block = Sym(side) * (outer.empty() ? rest : mod(rest, blocks));
-  const Sym part = Sym(longest_walk) * mod(Sym::var(p), parts);
-  values_.open(tile, ceil_div(part_of(walked.extent, part, longest_walk), Sym(side)));
+  const Sym part = Sym(walk) * mod(Sym::var(p), parts);
+  values_.open(tile, ceil_div(part_of(walked.extent, part, walk), Sym(side)));
   const Sym step = part + Sym(side) * Sym::var(tile);
   const Sym row = schedule_.tiles_along_outputs ? step : block;
   const Sym column = schedule_.tiles_along_outputs ? block : step;
@@ -121,7 +123,7 @@ void Nest::tile_phase() {
   values_.close_loop(loop::LoopKind::serial);
   values_.close_loop(loop::LoopKind::vector);
   values_.close_loop(loop::LoopKind::serial);
-  int64_t length = std::min(walked.extent.constant().value_or(longest_walk), longest_walk);
+  const int64_t length = std::min(walked.extent.constant().value_or(walk), walk);
   add_phase(p, others * blocks * parts, grain_for(side * length));
 }
 

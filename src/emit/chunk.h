@@ -34,6 +34,7 @@ struct EmittedValue {
   bool lane_accumulator = false;  // a partial result in each lane
   bool folded = false;            // CUDA: its lanes are combined already
   std::string pack;               // CUDA: its elements as they stood in memory
+  std::string pairs;              // and, also where they are widened, those of bf16
 };
 
 // CUDA: a block of memory in shared memory.

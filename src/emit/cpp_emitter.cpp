@@ -305,6 +305,7 @@ std::string Emitter::phase_text(size_t number) {
   open_iterations(phase);
   declare_quotients(phase);
   if (target_.cuda) {
+    note_pairs(phase);
     declare_thread_rows(phase);
     declare_shared_rows();
     declare_tiles(phase);

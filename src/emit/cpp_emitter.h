@@ -90,6 +90,7 @@ class Emitter : private LaneQuestions {
   std::string tile_text(const loop::Load& load) const;
 
   // cuda_loops.cpp: how threads share loops, and rows in their registers.
+  void note_pairs(const loop::Phase& phase);
   void note_shared_rows(const loop::Loop& loop);
   void declare_shared_rows();
   void declare_thread_rows(const loop::Phase& phase);

@@ -119,7 +119,8 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
   for (const auto& [buffer, chunks] : thread_row_chunks(phase)) {
     bytes += chunks * target_.lanes * byte_size(buffer_dtypes_.at(buffer));
   }
-  if (bytes == 0 && target_.warps <= 1) return fmt::format("__launch_bounds__({})", target_.block);
+  const bool plain = target_.warps <= 1 || !tiles_.empty();
+  if (bytes == 0 && plain) return fmt::format("__launch_bounds__({})", target_.block);
   auto bounds = [&](int64_t registers) {
     const int64_t blocks =
         std::clamp<int64_t>(cuda::register_file / registers / target_.block, 1, cuda::most_blocks);
@@ -145,7 +146,10 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
   });
   // A warp's accesses of 8 elements need no more than those of 2: they are fewer.
   const bool usual = target_.threads() * target_.lanes == vector_lanes;
-  const int lanes = usual ? target_.lanes : 16 / target_.lanes;
+  constexpr int64_t few_kept = 8;  // short rows: another row is worth more than free registers
+  const int lanes = !usual                  ? 16 / target_.lanes
+                    : bytes / 4 <= few_kept ? cuda::row_lanes
+                                            : target_.lanes;
   return bounds(bytes / 4 + cuda::other_registers(lanes) + streams);
 }
 
@@ -210,6 +214,35 @@ void Emitter::note_shared_rows(const Loop& loop) {
                 store->buffer);
     shared_rows_.insert(store->buffer);
   }
+}
+
+// The extremes of a row of bf16 that goes into registers: two at a time, before they are widened.
+void Emitter::note_pairs(const Phase& phase) {
+  std::map<std::string, int> others;  // accumulates of anything else
+  each_vector_loop(phase.body, [&](const Loop& loop) {
+    std::set<std::string> stored, narrow;
+    for (const Stmt& stmt : loop.body) {
+      const auto* store = std::get_if<Store>(&stmt);
+      if (store == nullptr || !is_thread_row(store->buffer)) continue;
+      if (const auto* name = std::get_if<std::string>(&store->value)) stored.insert(*name);
+    }
+    for (const Stmt& stmt : loop.body) {
+      const auto* load = std::get_if<Load>(&stmt);
+      const bool kept = load != nullptr && load->dtype == DType::bf16 && load->guards.empty();
+      if (kept && stored.contains(load->name)) narrow.insert(load->name);
+      const auto* let = std::get_if<Let>(&stmt);
+      const bool widens = let != nullptr && let->op == Op::cast && let->dtype == DType::f32;
+      const auto* from = widens ? std::get_if<std::string>(&let->operands[0]) : nullptr;
+      if (from != nullptr && narrow.contains(*from)) narrow.insert(let->name);
+      const auto* accumulate = std::get_if<Accumulate>(&stmt);
+      if (accumulate == nullptr) continue;
+      const auto* value = std::get_if<std::string>(&accumulate->value);
+      const bool fits = value != nullptr && narrow.contains(*value);
+      if (fits) in_pairs_.insert(accumulate->accumulator);
+      if (!fits) others[accumulate->accumulator]++;
+    }
+  });
+  std::erase_if(in_pairs_, [&](const std::string& name) { return others.contains(name); });
 }
 
 void Emitter::declare_shared_rows() {

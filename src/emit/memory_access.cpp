@@ -60,6 +60,7 @@ void Emitter::emit_kept(const Load& load) {
     return fmt::format("lanes_{}({})", dtype_name(load.dtype), pack);
   });
   values_.at(load.name).pack = pack;
+  if (load.dtype == DType::bf16) values_.at(load.name).pairs = pack;
 }
 
 // An integer that is the same for all lanes and stands in subscripts is a plain `long`.

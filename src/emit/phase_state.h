@@ -33,7 +33,8 @@ struct PhaseState {
   std::map<std::string, std::string> rows_;  // "buffer + what is the same for a loop" → pointer
   bool streams_ = false;
   std::string repeats_;  // CUDA: whether the iteration is another team's too; empty: never
-  std::map<std::string, int> row_reads_;      // loads from a row of registers so far
+  std::map<std::string, int> row_reads_;  // loads from a row of registers so far
+  std::set<std::string> in_pairs_;  // accumulators of bf16 extremes, kept as they stand in memory
   std::map<std::string, std::string> parts_;  // accumulator → where warps leave their parts
   std::string part_place_;                    // and at which place
 };

@@ -234,6 +234,10 @@ void Emitter::emit(const Let& let) {
     const Lanes lanes = result_lanes(let);
     return once && !is_mask(lanes) ? splat_text(fmt::format("first_lane({})", text), lanes) : text;
   });
+  const auto* from = std::get_if<std::string>(&let.operands[0]);
+  if (let.op == Op::cast && let.dtype == DType::f32 && from != nullptr) {
+    values_.at(let.name).pairs = value(*from).pairs;
+  }
 }
 
 void Emitter::emit(const IndexValue& index) {
@@ -312,6 +316,14 @@ void Emitter::emit(const Accumulator& acc) {
   value.lane_accumulator = acc.lanes > 1;
   value.varying = chunk_.has_value();
   value.name = names_.unique(acc.name);
+  const bool extreme = acc.op == Op::max || acc.op == Op::min;
+  if (!extreme || !value.lane_accumulator) in_pairs_.erase(acc.name);
+  if (in_pairs_.contains(acc.name)) {
+    const std::string_view infinite = acc.op == Op::max ? "0xff80ff80" : "0x7f807f80";
+    line(fmt::format("Pack<unsigned short> {} = every_pair({});", value.name, infinite));
+    accumulators_[acc.name] = std::move(value);
+    return;
+  }
   std::string identity = literal_text(accumulator_identity(acc.op, acc.dtype), acc.dtype);
   line(fmt::format("{} {} = {};", vector_type(value.lanes), value.name,
                    splat_text(identity, value.lanes)));
@@ -325,6 +337,14 @@ void Emitter::emit(const Accumulate& accumulate) {
     std::string value = operand_text(accumulate.value, acc.dtype, true);
     return line(
         fmt::format("if (thread == 0) {}[{}] = first_lane({});", part->second, part_place_, value));
+  }
+  if (in_pairs_.contains(accumulate.accumulator)) {
+    const std::string& pack = value(std::get<std::string>(accumulate.value)).pairs;
+    const std::string now = chunk_->live.empty()
+                                ? pack
+                                : fmt::format("where({}, {}, {})", chunk_->live, pack, acc.name);
+    return line(fmt::format("{0} = {1}_pairs({0}, {2});", acc.name,
+                            acc.reduction == Op::max ? "maximum" : "minimum", now));
   }
   std::string operand = as_lanes(operand_text(accumulate.value, acc.dtype, true),
                                  operand_lanes(accumulate.value, acc.dtype), acc.lanes);
@@ -362,8 +382,10 @@ void Emitter::emit(const Finish& finish) {
           fmt::format("{}({})", any_lane, any ? acc.name : fmt::format("not_({})", acc.name));
       return fmt::format("broadcast_bool({}{})", any ? "" : "!", found);
     }
+    const bool pairs = in_pairs_.contains(finish.accumulator);
+    const std::string lanes = pairs ? fmt::format("lanes_bf16({})", acc.name) : acc.name;
     std::string scalar =
-        fmt::format("lanes_{}{}({})", op_name(acc.reduction), team_argument(), acc.name);
+        fmt::format("lanes_{}{}({})", op_name(acc.reduction), team_argument(), lanes);
     return finished(splat_text(scalar, acc.lanes), acc.reduction, finish.dtype);
   });
 }

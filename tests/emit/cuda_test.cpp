@@ -121,6 +121,38 @@ TEST(Cuda, ARowOfScratchStaysInRegisters) {
   EXPECT_TRUE(has(source, "again_bf16<1>(t[step])"));
 }
 
+// The largest of a row of bf16 that goes into registers is found two at a time.
+TEST(Cuda, ExtremesOfAKeptRowAreTakenInPairs) {
+  const std::string text = R"(
+    kernel largest(x: bf16[512*B] in, y: bf16[512*B] out, z: f32[B] out) sizes(B) {
+      scratch t: bf16[512]
+      phase p in parallel(B) grain 1 {
+        acc m: f32 = OP lanes 64
+        for j in vector(512) {
+          x0: bf16 = load x[512*p + j]
+          store t[j] = x0
+          w: f32 = cast(x0)
+          m OP= w
+        }
+        r: f32 = finish m
+        store z[p] = r
+        for k in vector(512) {
+          t0: bf16 = load t[k]
+          y0: bf16 = mul(t0, r)
+          store y[512*p + k] = y0
+        }
+      }
+    })";
+  auto with = [&](const std::string& op) {
+    return cuda(std::regex_replace(text, std::regex("OP"), op));
+  };
+  EXPECT_TRUE(has(with("max"), "Pack<unsigned short> m = every_pair(0xff80ff80);"));
+  EXPECT_TRUE(has(with("max"), "m = maximum_pairs(m, x0_pack);"));
+  EXPECT_TRUE(has(with("min"), "m = minimum_pairs(m, x0_pack);"));
+  EXPECT_TRUE(has(with("min"), "splat_f32(lanes_min(lanes_bf16(m)))"));
+  EXPECT_TRUE(has(with("sum"), "m = m + w;"));
+}
+
 // What each iteration leaves for the loops behind it; where a row has more chunks than a block has
 // warps, each warp goes on by itself, and the parts are combined once.
 TEST(Cuda, AScratchElementASpreadIterationIsShared) {

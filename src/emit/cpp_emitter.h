@@ -105,7 +105,6 @@ class Emitter : private LaneQuestions {
   std::optional<std::string> packs_condition(const std::vector<loop::Stmt>& body,
                                              const Chunk& chunk, const std::string& extent);
   void spread_loop(const loop::Loop& loop);
-  void declare_part(const std::string& total, int64_t count);
   void combine_parts(const std::vector<std::string>& totals, const std::string& place,
                      const std::string& rest);
   void fold_parts(const std::vector<std::string>& totals, int64_t count);
@@ -116,8 +115,7 @@ class Emitter : private LaneQuestions {
 
   // vector_loop.cpp
   void vector_loop(const loop::Loop& loop);
-  std::string shared_name(const std::string& wanted, std::string_view type,
-                          const std::string& text);
+  std::string shared_name(const std::string& name, std::string_view type, const std::string& text);
   std::string extent_name(const std::string& var, const Sym& extent);
   void declare_rows(const std::vector<loop::Stmt>& body);
   void declare_row(const std::string& buffer, const Sym& index);

@@ -256,12 +256,6 @@ void Emitter::declare_shared_rows() {
   }
 }
 
-void Emitter::declare_part(const std::string& total, int64_t count) {
-  parts_[total] = names_.unique(total + "_parts");
-  line(fmt::format("__shared__ {} {}[{}];", storage_type(part_dtype(accumulators_.at(total))),
-                   parts_[total], count));
-}
-
 // The parts at `place` and on, of which there are `rest`, into the lanes of each total; by every
 // warp for itself.
 void Emitter::combine_parts(const std::vector<std::string>& totals, const std::string& place,
@@ -338,7 +332,11 @@ void Emitter::spread_loop(const Loop& loop) {
   const bool all = count && *count % target_.warps == 0;
   const bool unrolled = all && *count <= unrolled_chunks * target_.warps;
   if (count && *count > most_parts) count.reset();
-  for (const std::string& total : totals) declare_part(total, count.value_or(target_.warps));
+  for (const std::string& total : totals) {
+    parts_[total] = names_.unique(total + "_parts");
+    line(fmt::format("__shared__ {} {}[{}];", storage_type(part_dtype(accumulators_.at(total))),
+                     parts_[total], count.value_or(target_.warps)));
+  }
   names_.open();
   const std::string round = once ? "" : names_.unique("round");
   const std::string var = names_.unique(loop.var);

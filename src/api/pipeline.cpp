@@ -111,6 +111,12 @@ struct KernelCompiler {
   }
 };
 
+size_t count_of(std::string_view text, std::string_view words) {
+  size_t count = 0;
+  for (size_t at = text.find(words); at != text.npos; at = text.find(words, at + 1)) ++count;
+  return count;
+}
+
 // The same for a GPU: a unit for each kernel, all compiled at once.
 struct DeviceKernelCompiler {
   CudaDevice device;
@@ -138,6 +144,8 @@ struct DeviceKernelCompiler {
       for (const PhaseSource& phase : function.phases) {
         functions.phases.push_back(module.function(phase.symbol));
       }
+      const std::string& text = list.units[list.unit_of.at(function.name)].source;
+      functions.waits = count_of(text, "after_previous_kernel();") >= functions.phases.size();
     }
     return loaded;
   }

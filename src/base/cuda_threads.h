@@ -7,15 +7,16 @@
 
 namespace ingot::cuda {
 
-inline constexpr int warp = 32;             // threads
-inline constexpr int most_warps = 32;       // of a block
-inline constexpr int block = 256;           // threads, of elementwise work
-inline constexpr int row_block = 128;       // threads, where a warp has a row
-inline constexpr int column_lanes = 4;      // columns of a thread, in a column reduction
-inline constexpr int row_lanes = 2;         // of the 64 lanes of a reduction, those of a thread
-inline constexpr int most_row_lanes = 8;    // the same of short rows, several a warp
-inline constexpr int most_row_bytes = 128;  // that a thread keeps of short rows
-inline constexpr int most_blocks = 32;      // of a multiprocessor
+inline constexpr int warp = 32;           // threads
+inline constexpr int most_warps = 32;     // of a block
+inline constexpr int block = 256;         // threads, of elementwise work
+inline constexpr int few_block = 64;      // the same where there is too little of it for the device
+inline constexpr int row_block = 128;     // threads, where a warp has a row
+inline constexpr int column_lanes = 4;    // columns of a thread, in a column reduction
+inline constexpr int row_lanes = 2;       // of the 64 lanes of a reduction, those of a thread
+inline constexpr int most_row_lanes = 8;  // the same of short rows, several a warp
+inline constexpr int most_row_bytes = 128;          // that a thread keeps of short rows
+inline constexpr int most_blocks = 32;              // of a multiprocessor
 inline constexpr int64_t register_file = 64 << 10;  // of a multiprocessor
 
 // Registers of a thread that keeps part of a row, besides it: addresses, sums, an access.

@@ -21,6 +21,7 @@ struct Target {
   int warps = 0;             // of the team, where each runs vector loops by itself; else 0
   int64_t threads() const { return warps > 0 ? team / warps : team; }  // of a vector loop
   int block = 1;                                                       // threads of a block
+  int least_block = 0;  // of a launch with few blocks; 0: as many
 };
 
 // A value or accumulator of the IR in the emitted text.

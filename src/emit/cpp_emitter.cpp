@@ -137,7 +137,7 @@ int elementwise_team(const Kernel& kernel, int lanes) {
   auto note = [&](const Stmt& stmt) {
     const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt);
     if (loop == nullptr || (*loop)->kind != LoopKind::vector) return;
-    most = std::max(most, (*loop)->extent.constant().value_or(cuda::block * lanes));
+    most = std::max(most, longest_loop((*loop)->extent).value_or(cuda::block * lanes));
   };
   for (const Phase& phase : kernel.phases) walk(phase.body, note);
   int team = cuda::block;
@@ -179,7 +179,10 @@ Target cuda_target(const Kernel& kernel) {
   }
   if (sums) return {true, cuda::column_lanes, cuda::warp, 0, cuda::row_block};
   const int lanes = cuda::thread_elements(narrowest_bytes(kernel));
-  if (tile_rows == 0) return {true, lanes, elementwise_team(kernel, lanes), 0, cuda::block};
+  if (tile_rows == 0) {
+    const int team = elementwise_team(kernel, lanes);
+    return {true, lanes, team, 0, cuda::block, std::max(team, cuda::few_block)};
+  }
   const int groups = static_cast<int>(cuda::block * lanes / tile_rows);
   return {true, lanes, cuda::block, groups, cuda::block};
 }
@@ -295,8 +298,8 @@ std::string Emitter::phase_text(size_t number) {
   const Phase& phase = kernel_.phases[number];
   std::string symbol = fmt::format("{}_p{}", kernel_.name, number);
   names_.give(symbol);
-  source_.phases.push_back(
-      {symbol, phase.extent, phase.grain, target_.team, target_.cuda ? target_.block : 0});
+  source_.phases.push_back({symbol, phase.extent, phase.grain, target_.team,
+                            target_.cuda ? target_.block : 0, target_.least_block});
   static_cast<PhaseState&>(*this) = {};
   names_.open();
   out_.open("");
@@ -362,7 +365,9 @@ void Emitter::open_iterations(const Phase& phase) {
   }
   const std::string extent = subscript(phase.extent);
   const std::string place =
-      fmt::format("(blockIdx.x * {}L + threadIdx.x) / {}", target_.block, target_.team);
+      fmt::format("(blockIdx.x * {} + threadIdx.x) / {}",
+                  target_.least_block > 0 ? "(long)blockDim.x" : fmt::format("{}L", target_.block),
+                  target_.team);
   if (target_.warps > 0 && target_.team < cuda::warp) {
     // The teams of a warp stay together: one without an iteration repeats the last, but its stores.
     const std::string place_name = names_.unique("place");

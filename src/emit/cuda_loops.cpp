@@ -9,6 +9,16 @@ namespace ingot {
 
 using namespace loop;
 
+std::optional<int64_t> longest_loop(const Sym& extent) {
+  if (extent.constant()) return extent.constant();
+  if (extent.terms().size() != 1 || extent.terms()[0].atoms.size() != 1) return std::nullopt;
+  const Sym::Atom& atom = *extent.terms()[0].atoms[0];
+  if (extent.terms()[0].factor != 1 || extent.constant_part() != 0) return std::nullopt;
+  if (atom.kind != Sym::Atom::Kind::min) return std::nullopt;
+  std::optional<int64_t> a = longest_loop(atom.left), b = longest_loop(atom.right);
+  return a && b ? std::min(*a, *b) : a ? a : b;
+}
+
 namespace {
 
 constexpr int64_t unrolled_chunks = 8;  // of loops that keep nothing in registers
@@ -18,17 +28,6 @@ constexpr int64_t plain_registers = 64;
 constexpr int64_t most_parts = 1024;     // of a row, in shared memory
 constexpr int64_t few_parts = 64;        // one or two for each thread of a warp
 constexpr int64_t bytes_together = 128;  // that a thread has on its way
-
-// The longest that a loop can be, over all iterations of the loops around it.
-std::optional<int64_t> longest(const Sym& extent) {
-  if (extent.constant()) return extent.constant();
-  if (extent.terms().size() != 1 || extent.terms()[0].atoms.size() != 1) return std::nullopt;
-  const Sym::Atom& atom = *extent.terms()[0].atoms[0];
-  if (extent.terms()[0].factor != 1 || extent.constant_part() != 0) return std::nullopt;
-  if (atom.kind != Sym::Atom::Kind::min) return std::nullopt;
-  std::optional<int64_t> a = longest(atom.left), b = longest(atom.right);
-  return a && b ? std::min(*a, *b) : a ? a : b;
-}
 
 // Calls `visit` on every vector loop, with the loops around it.
 template <class F>
@@ -94,7 +93,7 @@ std::map<std::string, int64_t> Emitter::thread_row_chunks(const Phase& phase) co
   each_vector_loop(phase.body, [&](const Loop& loop) {
     each_buffer(loop.body, [&](const std::string& buffer) {
       if (!is_thread_row(buffer)) return;
-      std::optional<int64_t> most = longest(loop.extent);
+      std::optional<int64_t> most = longest_loop(loop.extent);
       INGOT_CHECK(most, "kernel {}: row '{}' has no fixed length", kernel_.name, buffer);
       elements[buffer] = std::max(elements[buffer], *most);
     });
@@ -167,7 +166,7 @@ bool Emitter::keeps_rows(const Loop& loop) const {
 
 // Of a loop whose chunks each thread has in registers: the length of all blocks but the last.
 std::optional<Sym> Emitter::usual_length(const Loop& loop) const {
-  std::optional<int64_t> most = longest(loop.extent);
+  std::optional<int64_t> most = longest_loop(loop.extent);
   if (!target_.cuda || loop.extent.constant() || !most || !keeps_rows(loop)) return std::nullopt;
   return *most % (target_.lanes * target_.threads()) == 0 ? std::optional<Sym>(*most)
                                                           : std::nullopt;
@@ -179,7 +178,7 @@ void Emitter::open_thread_chunks(const Loop& loop, Chunk& chunk, const std::stri
                                  bool whole) {
   const int64_t lanes = target_.lanes, together = lanes * target_.threads();
   const bool keeps = keeps_rows(loop);
-  std::optional<int64_t> most = longest(loop.extent);
+  std::optional<int64_t> most = longest_loop(loop.extent);
   const int64_t steps = most ? (*most + together - 1) / together : 0;
   const bool exact = loop.extent.constant() && *loop.extent.constant() % together == 0;
   if (!most || (steps > unrolled_chunks && !keeps)) {

@@ -33,9 +33,10 @@ struct PhaseSource {
   std::string symbol;
   Sym extent;
   int64_t grain;
-  // CUDA: threads that share an iteration, and threads of a block. The kernel's parameters are the
-  // buffers in the order of params, the sizes in the order of sizes, and the report.
-  int team = 1, block = 0;
+  // CUDA: threads that share an iteration, and threads of a block, of which a launch of few blocks
+  // may have fewer (0: not). The kernel's parameters are the buffers in the order of params, the
+  // sizes in the order of sizes, and the report.
+  int team = 1, block = 0, least_block = 0;
 };
 
 struct ParamSource {

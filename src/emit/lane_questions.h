@@ -11,6 +11,9 @@
 
 namespace ingot {
 
+// The longest that a loop can be, over all iterations of the loops around it.
+std::optional<int64_t> longest_loop(const Sym& extent);
+
 class LaneQuestions : protected PhaseState {
  protected:
   LaneQuestions(const loop::Kernel& kernel, const Target& target)

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "plan/units.h"
 #include "plan/walk.h"
 
 namespace ingot {
@@ -238,11 +239,13 @@ class DomainFinder {
     return true;
   }
 
-  // A product reads its operands from memory: no value made in this group may reach it.
+  // A product reads its operands from memory: no value made in this group may reach it, nor a view
+  // that it cannot read where it lies.
   bool operands_outside() {
-    for (NodeId operand : graph_[contraction_].operands) {
-      NodeId id = operand;
-      while (inside(id) && is_view(graph_, id)) id = graph_[id].operands[0];
+    const std::vector<NodeId>& operands = graph_[contraction_].operands;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      const bool in_place = reads_in_place(graph_, contraction_, static_cast<int>(k));
+      const NodeId id = in_place ? under_views(operands[k]) : operands[k];
       if (inside(id)) {
         return refuse(Reason::library_operand,
                       fmt::format("the product '{}' reads {} from memory",
@@ -332,11 +335,16 @@ class DomainFinder {
     return true;
   }
 
-  // A buffer may be read at several indices: the one found first says least about its readers, so
-  // what is made in the group spreads before.
+  NodeId under_views(NodeId id) const {
+    while (inside(id) && is_view(graph_, id)) id = graph_[id].operands[0];
+    return id;
+  }
+
+  // A buffer or a view of one may be read at several indices: the one found first says least about
+  // its readers, so what is made in the group spreads before.
   void assign(NodeId id, Index index) {
     if (!known_.emplace(id, std::move(index)).second) return;
-    (inside(id) || id == anchor_ ? queue_ : buffers_).push_back(id);
+    (inside(under_views(id)) || id == anchor_ ? queue_ : buffers_).push_back(id);
   }
 
   void spread() {

@@ -73,7 +73,7 @@ class Printer {
   void schedule(const Schedule& s) {
     std::vector<std::string> parts;
     for (const Schedule::AtLeast& guard : s.guards) {
-      parts.push_back(fmt::format("{} >= {}", guard.value.text(), guard.minimum));
+      parts.push_back(guard.text());
     }
     std::string text = fmt::format("# \"{}\"", s.name);
     if (!parts.empty()) text += " when " + join(parts, " and ");

@@ -157,6 +157,9 @@ std::optional<std::string> tile_variable(const Graph& graph, const Group& group,
                                          const Analysis& analysis) {
   const std::vector<DomainVar>& vars = analysis.domain.vars;
   if (vars.size() < 2 || analysis.levels > 0 || reads_parts(graph, group)) return std::nullopt;
+  if (std::ranges::any_of(vars, [](const DomainVar& var) { return var.extent.is(0); })) {
+    return std::nullopt;
+  }
   auto stride = [&](NodeId id, const std::vector<Sym>& index, const DomainVar& var) {
     std::optional<Sym> found = flat_place(graph, id, index).stride(var.name);
     return found ? *found : Sym(-1);  // not of the kind that is sought
@@ -351,6 +354,20 @@ int free_lanes(const Graph& graph, const Group& group) {
   return whole ? cuda::warp * elements : static_cast<int>(reduction_lanes);
 }
 
+// Elementwise work that leaves multiprocessors without a block: blocks of fewer threads and one row
+// each, so that more of them have a part.
+Schedule gpu_few(const Group& group, const Schedule& plain, const DeviceModel& device) {
+  Schedule few = plain;
+  few.name += ", few";
+  few.thread_rows = 1;
+  few.block_columns = plain.block_columns / cuda::block * cuda::few_block;
+  Sym elements(1);
+  for (const DomainVar& var : group.domain.vars) elements = elements * var.extent;
+  const int64_t wave = device.multiprocessors * plain.block_columns * plain.thread_rows;
+  few.guards = {{Sym(0) - elements, -wave}};
+  return few;
+}
+
 Schedule gpu_schedule(const Graph& graph, const Group& group, const Analysis& analysis,
                       const GroupCost& cost, const DeviceModel& device, Numerics numerics) {
   Schedule schedule;
@@ -378,6 +395,14 @@ Schedule gpu_schedule(const Graph& graph, const Group& group, const Analysis& an
 }
 
 }  // namespace
+
+std::string Schedule::AtLeast::text() const {
+  const bool is_limit =
+      minimum <= 0 &&
+      std::ranges::all_of(value.terms(), [](const Sym::Term& term) { return term.factor < 0; });
+  return is_limit ? fmt::format("{} <= {}", (Sym(0) - value).text(), -minimum)
+                  : fmt::format("{} >= {}", value.text(), minimum);
+}
 
 std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
                                        const Analysis& analysis, const GroupCost& cost,
@@ -443,6 +468,8 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
     offer(streaming(tiles));
     offer(std::move(tiles));
   }
+  const bool elementwise = device.gpu && plain.block_columns > 0 && plain.pieces.empty();
+  if (elementwise) offer(gpu_few(group, plain, device));
   if (full && !device.gpu) offer(streaming(plain));  // on a GPU a plain store is as fast
   offer(std::move(plain));
   return schedules;

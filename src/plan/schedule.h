@@ -36,6 +36,7 @@ struct Schedule {
   struct AtLeast {
     Sym value;
     int64_t minimum;
+    std::string text() const;  // "n >= 16"; "8*B <= 4096" of -8*B >= -4096
   };
   std::vector<AtLeast> guards;  // all must hold; the last variant of a group has none
 };

@@ -79,7 +79,7 @@ Json variants_json(const Group& group) {
   for (const Schedule& schedule : group.schedules) {
     Json guards = Json::array();
     for (const Schedule::AtLeast& guard : schedule.guards) {
-      guards.push_back(guard.value.text() + " >= " + std::to_string(guard.minimum));
+      guards.push_back(guard.text());
     }
     variants.push_back({{"name", schedule.name}, {"guards", guards}});
   }

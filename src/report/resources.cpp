@@ -151,8 +151,9 @@ ReportJson compiled_resources_json(const KernelSource& kernel,
   std::optional<Occupancy> least;
   for (size_t p = 0; p < functions.size(); ++p) {
     const CudaKernelResources& function = functions[p];
-    const std::optional<CudaLaunch> launch = launch_of(kernel.phases[p], sizes);
-    const int64_t threads = kernel.phases[p].block;
+    const std::optional<CudaLaunch> launch =
+        launch_of(kernel.phases[p], sizes, device.multiprocessors);
+    const int64_t threads = launch ? launch->block[0] : kernel.phases[p].block;
     const int64_t own_shared = function.shared_bytes + (launch ? launch->shared_bytes : 0);
     const Occupancy own =
         occupancy(device, static_cast<int>(threads), static_cast<int>(function.registers),

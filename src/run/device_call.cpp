@@ -28,8 +28,6 @@ DeviceCallState::DeviceCallState(std::shared_ptr<DeviceProgram> of,
     places.push_back({g, variant});
   }
   program->kernels.require(places);
-  // Kernels wait for each other by themselves (after_previous_kernel) where the device can.
-  const bool overlaps = program->device.info().major >= 9;
   for (size_t g = 0; g < places.size(); ++g) {
     const KernelSource& source = program->kernels.source(places[g]);
     const DeviceKernel& kernel = program->kernels.loaded(places[g]);
@@ -46,7 +44,7 @@ DeviceCallState::DeviceCallState(std::shared_ptr<DeviceProgram> of,
         function.allow_shared_bytes(launches[p]->shared_bytes);
       }
       steps.push_back({g, &function, *launches[p]});
-      steps.back().launch.overlaps_previous = overlaps;
+      steps.back().launch.overlaps_previous = kernel.waits && program->device.info().major >= 9;
     }
   }
   for (Group& group : groups) {

@@ -78,7 +78,7 @@ DeviceSizing DeviceProgram::make_device_sizing(
     for (size_t v = 0; v < variants.size(); ++v) {
       if (!sizing.numbers.groups[g][v].permitted) continue;
       for (const PhaseSource& phase : kernels.source({g, v}).phases) {
-        variants[v].push_back(launch_of(phase, bindings));
+        variants[v].push_back(launch_of(phase, bindings, device.info().multiprocessors));
       }
     }
   }

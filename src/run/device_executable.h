@@ -11,6 +11,7 @@ namespace ingot {
 // The functions of a kernel's phases, in their order.
 struct DeviceKernel {
   std::vector<CudaFunction> phases;
+  bool waits = false;  // each by itself for the kernel before: after_previous_kernel()
 };
 // Makes kernels runnable; called with those that a run needs first, all at once.
 using DeviceLoader =

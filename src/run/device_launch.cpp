@@ -6,21 +6,26 @@
 
 namespace ingot {
 
-std::optional<CudaLaunch> launch_of(const PhaseSource& phase, const Bindings& sizes) {
+std::optional<CudaLaunch> launch_of(const PhaseSource& phase, const Bindings& sizes,
+                                    int multiprocessors) {
   constexpr int64_t most_blocks = std::numeric_limits<int32_t>::max();
   INGOT_CHECK(phase.block > 0 && phase.block % phase.team == 0, "{}: teams of {} in blocks of {}",
               phase.symbol, phase.team, phase.block);
   const int64_t iterations = phase.extent.evaluate(sizes);
   if (iterations <= 0) return std::nullopt;
-  const int64_t blocks = (iterations - 1) / (phase.block / phase.team) + 1;
+  int block = phase.block;
+  auto blocks_now = [&] { return (iterations - 1) / (block / phase.team) + 1; };
+  const int least = phase.least_block > 0 ? phase.least_block : block;
+  while (block > least && blocks_now() < 2 * multiprocessors) block /= 2;
+  const int64_t blocks = blocks_now();
   if (blocks > most_blocks) {
     fail_input({}, fmt::format("{}: {} iterations take {} blocks of {} threads, a launch has at "
                                "most {}",
-                               phase.symbol, iterations, blocks, phase.block, most_blocks));
+                               phase.symbol, iterations, blocks, block, most_blocks));
   }
   CudaLaunch launch;
   launch.grid[0] = static_cast<unsigned>(blocks);
-  launch.block[0] = static_cast<unsigned>(phase.block);
+  launch.block[0] = static_cast<unsigned>(block);
   return launch;
 }
 

@@ -9,7 +9,10 @@
 
 namespace ingot {
 
-// None where there is nothing to do. Error{input}: more blocks than a launch can have.
-std::optional<CudaLaunch> launch_of(const PhaseSource& phase, const Bindings& sizes);
+// None where there is nothing to do. Where the device's multiprocessors would have less than two
+// blocks each, blocks are smaller if the kernel permits it. Error{input}: more blocks than a launch
+// can have.
+std::optional<CudaLaunch> launch_of(const PhaseSource& phase, const Bindings& sizes,
+                                    int multiprocessors);
 
 }  // namespace ingot

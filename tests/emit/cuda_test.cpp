@@ -280,7 +280,8 @@ TEST(Cuda, UsersMayCallTensorsAnything) {
   EXPECT_TRUE(has(source, "float* __restrict__ threadIdx_v2,"));
   EXPECT_TRUE(has(source, "float* __restrict__ load_whole_f32_v2,"));
   EXPECT_TRUE(has(source, "float* __restrict__ KernelReport_v2,"));
-  EXPECT_TRUE(has(source, "const long blockIdx_v2 = (blockIdx.x * 256L + threadIdx.x) / 16;"));
+  EXPECT_TRUE(
+      has(source, "const long blockIdx_v2 = (blockIdx.x * (long)blockDim.x + threadIdx.x) / 16;"));
 }
 
 TEST(Cuda, AUnitIncludesNothing) {

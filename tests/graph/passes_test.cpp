@@ -75,6 +75,18 @@ TEST(FoldConstants, KeepsTheBitsOfRunTime) {
   expect_same_results(g, fold_constants(g), {tensor(DType::f32, {4}, {0, 0, 0, 0})});
 }
 
+// The empty tensors of a program are known, and what is reduced of them.
+TEST(FoldConstants, TakesStaticallyEmptyTensorsForConstants) {
+  Graph g =
+      parse("x: f32[0, 4], y: f32[2, 4]",
+            "a = exp(x)\n b = sum(x, dims=[0])\n c = add(b, y)\n "
+            "d = slice(y, starts=[0, 0], ends=[2, 0])\n e = prod(d, dims=[1])\n return a, c, e");
+  Graph folded = fold_constants(g);
+  EXPECT_EQ(ops(folded), Ops{"add"});
+  expect_same_results(g, folded,
+                      {Tensor(DType::f32, {0, 4}), random_tensor(DType::f32, {2, 4}, 1, 1, 0, 0)});
+}
+
 // --- mark_sources
 
 TEST(MarkSources, CountsTheOpsOfTheProgram) {

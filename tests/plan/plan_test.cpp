@@ -511,6 +511,26 @@ TEST(Plan, SeveralReductionsOfOneInputReadItOnce) {
   expect_sums(p);
 }
 
+// What reads x turned over says nothing about the order in which the group runs over x.
+TEST(Plan, AViewOfAnInputDoesNotLeadTheDomain) {
+  Planned p = planned(R"(graph g(x: f32[6, 6]) {
+      t = transpose(x, perm=[1, 0]) m = min(x, dims=[0], keepdims=true) d = div(x, m)
+      l = lt(t, d) y = select(l, t, d) return y })",
+                      FusionMode::automatic, "cpu", {});
+  EXPECT_EQ(p.plan.groups.size(), 1U) << print(p.graph, p.plan);
+  expect_sums(p);
+}
+
+// The turned matrix has no unit stride: the library needs a copy, which the tile cannot hold.
+TEST(Plan, AProductsGroupDoesNotMakeTheProductsOperand) {
+  Planned p = planned(R"(graph g(x: i32[2, B, 2]) {
+      m = matmul(x, x, transpose_a=true) t = transpose(x, perm=[2, 1, 0])
+      n = matmul(t, m, transpose_b=true) y = ne(t, n) return y })",
+                      FusionMode::automatic, "cpu", {{"B", 100}});
+  EXPECT_EQ(p.plan.groups.size(), 3U) << print(p.graph, p.plan);
+  expect_sums(p);
+}
+
 TEST(Plan, ManyIndependentPairsPlanInLinearTime) {
   const auto seconds = [](int pairs) {
     std::string text = "graph g(";

@@ -107,8 +107,9 @@ std::vector<std::string> run_emulated(const EmulatedKernel& kernel,
   for (void*& value : values) arguments.push_back(&value);
   for (long& number : numbers) arguments.push_back(&number);
   arguments.push_back(&reported);
+  const int multiprocessors = device_model("h200").multiprocessors;
   for (const PhaseSource& phase : source.phases) {
-    const std::optional<CudaLaunch> launch = launch_of(phase, sizes);
+    const std::optional<CudaLaunch> launch = launch_of(phase, sizes, multiprocessors);
     if (!launch) continue;
     run_emulated(kernel.library, phase.symbol, emulated(*launch), arguments, order);
   }

@@ -18,14 +18,21 @@ std::optional<int64_t> constant_bytes(const TensorType& type) {
   return bytes;
 }
 
+bool is_empty(const Node& node) { return constant_bytes(node.type) == 0; }
+
+// An input without elements holds nothing that has to be waited for.
+bool is_known(const Node& node) { return node.op == Op::constant || is_empty(node); }
+
 bool may_fold(const GraphBuilder& builder, const Node& node, const std::vector<NodeId>& operands) {
   Category category = op_info(node.op).category;
+  if (node.op == Op::input || node.op == Op::constant) return false;
+  if (is_empty(node)) return true;
   // A product's bits are the library's. A node without operands (iota) is cheaper than its data.
   if (operands.empty() || category == Category::contraction) return false;
   int64_t operand_bytes = 0;
   for (NodeId id : operands) {
-    if (builder[id].op != Op::constant) return false;
-    operand_bytes = std::max(operand_bytes, builder[id].data->bytes());
+    if (!is_known(builder[id])) return false;
+    if (builder[id].data) operand_bytes = std::max(operand_bytes, builder[id].data->bytes());
   }
   std::optional<int64_t> bytes = constant_bytes(node.type);
   if (!bytes) return false;
@@ -34,12 +41,18 @@ bool may_fold(const GraphBuilder& builder, const Node& node, const std::vector<N
   return *bytes <= std::max(size_limit, operand_bytes);
 }
 
+Tensor without_elements(const TensorType& type) { return {type.dtype, evaluate(type.shape, {})}; }
+
 // The node alone, as a graph of constants.
 Tensor evaluate_node(const GraphBuilder& builder, const Node& node,
                      const std::vector<NodeId>& operands) {
   GraphBuilder alone(node.name);
   std::vector<NodeId> copies;
-  for (NodeId id : operands) copies.push_back(alone.copy(builder[id], {}));
+  for (NodeId id : operands) {
+    const Node& operand = builder[id];
+    copies.push_back(operand.data ? alone.copy(operand, {})
+                                  : alone.constant(without_elements(operand.type)));
+  }
   alone.output(alone.copy(node, copies));
   return evaluate(alone.take(), {}, Precision::per_op).front();
 }
@@ -47,14 +60,17 @@ Tensor evaluate_node(const GraphBuilder& builder, const Node& node,
 }  // namespace
 
 Graph fold_constants(const Graph& graph) {
-  auto reads_constants_only = [&](const Node& node) {
-    return !node.operands.empty() && std::ranges::all_of(node.operands, [&](NodeId id) {
-      return graph[id].op == Op::constant;
-    });
+  auto follows = [&](const Node& node) {
+    if (node.op != Op::input && is_empty(node)) return true;
+    return !node.operands.empty() &&
+           std::ranges::all_of(node.operands, [&](NodeId id) { return is_known(graph[id]); });
   };
-  if (std::ranges::none_of(graph.nodes, reads_constants_only)) return without_dead_nodes(graph);
+  if (std::ranges::none_of(graph.nodes, follows)) return without_dead_nodes(graph);
   return rebuild(graph, [](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
     if (!may_fold(builder, node, operands)) return builder.copy(node, std::move(operands));
+    if (is_empty(node)) {
+      return builder.constant(without_elements(node.type), node.name, node.location);
+    }
     try {
       return builder.constant(evaluate_node(builder, node, operands), node.name, node.location);
     } catch (const Error& error) {

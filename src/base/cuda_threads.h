@@ -17,10 +17,16 @@ inline constexpr int row_lanes = 2;       // of the 64 lanes of a reduction, tho
 inline constexpr int most_row_lanes = 8;  // the same of short rows, several a warp
 inline constexpr int most_row_bytes = 128;          // that a thread keeps of short rows
 inline constexpr int most_blocks = 32;              // of a multiprocessor
+inline constexpr int most_registers = 255;          // of a thread
 inline constexpr int64_t register_file = 64 << 10;  // of a multiprocessor
 
 // Registers of a thread that keeps part of a row, besides it: addresses, sums, an access.
 constexpr int64_t other_registers(int lanes) { return 28 + 2 * lanes; }
+
+// And those on their way from so many places, besides the first.
+constexpr int64_t stream_registers(int64_t streams) {
+  return 32 * std::max<int64_t>(streams - 1, 0);
+}
 
 // Elements that a thread takes at a time: 16 bytes of the narrowest operand, and at least two.
 constexpr int thread_elements(int64_t narrowest_bytes) {

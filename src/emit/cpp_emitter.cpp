@@ -68,7 +68,9 @@ struct Uses {
     guards(index.guards);
     sym(index.reported);
   }
-  void note(const Accumulator&) {}
+  void note(const Accumulator& acc) {
+    if (!acc.from.empty()) operand(acc.from, "other");
+  }
   void note(const Accumulate& accumulate) {
     operand(accumulate.value, "other");
     if (accumulate.lane) sym(*accumulate.lane);
@@ -95,6 +97,13 @@ struct Uses {
       sym(*s);
     }
   }
+  void note(const Fetch& fetch) {
+    buffers.insert(fetch.dst);
+    buffers.insert(fetch.src);
+    written.insert(fetch.dst);
+    for (const Sym* s : {&fetch.dst_index, &fetch.src_index, &fetch.count}) sym(*s);
+  }
+  void note(const Await&) {}
   void note(const Prefetch& prefetch) {
     buffers.insert(prefetch.buffer);
     sym(prefetch.index);
@@ -131,6 +140,16 @@ int row_lanes(const Kernel& kernel) {
   return lanes;
 }
 
+// Whether sums of one lane stand in vector loops: those of columns.
+bool sums_columns(const std::vector<Stmt>& body, bool in_vector = false) {
+  return std::ranges::any_of(body, [&](const Stmt& stmt) {
+    if (std::holds_alternative<Accumulator>(stmt)) return in_vector;
+    const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt);
+    return loop != nullptr &&
+           sums_columns((*loop)->body, in_vector || (*loop)->kind == LoopKind::vector);
+  });
+}
+
 // Threads of an iteration of elementwise work: a block, or as many as its short rows employ.
 int elementwise_team(const Kernel& kernel, int lanes) {
   int64_t most = 0;
@@ -150,9 +169,10 @@ int elementwise_team(const Kernel& kernel, int lanes) {
 // and as many elements a thread as its narrowest access has in 16 bytes; where it turns over tiles,
 // a column of them for as many threads as that takes.
 Target cuda_target(const Kernel& kernel) {
-  bool reduces = false, sums = false;
+  bool reduces = false, sums = false, fetches = false;
   int64_t warps = 1, tile_rows = 0, lanes_of_sums = vector_lanes;
   auto note = [&](const Stmt& stmt) {
+    fetches |= std::holds_alternative<Fetch>(stmt);
     if (const auto* tile = std::get_if<Transpose>(&stmt)) tile_rows = *tile->dst_stride.constant();
     const auto* acc = std::get_if<Accumulator>(&stmt);
     reduces |= acc != nullptr && acc->lanes > 1;
@@ -170,8 +190,11 @@ Target cuda_target(const Kernel& kernel) {
             warps > 1 ? team : cuda::row_block};
   }
   if (reduces && warps == 1) {
-    const int lanes = row_lanes(kernel);
-    return {true, lanes, vector_lanes / lanes, 1, cuda::row_block};
+    const bool columns = std::ranges::any_of(
+        kernel.phases, [](const Phase& phase) { return sums_columns(phase.body); });
+    const int lanes = columns ? cuda::row_lanes : row_lanes(kernel);
+    const int team = vector_lanes / lanes;
+    return {true, lanes, team, 1, fetches ? team : cuda::row_block};
   }
   if (reduces) {
     const int team = static_cast<int>(warps) * cuda::warp;
@@ -187,6 +210,19 @@ Target cuda_target(const Kernel& kernel) {
   return {true, lanes, cuda::block, groups, cuda::block};
 }
 
+// Columns of a kernel for rows: a warp for an iteration, where a row takes several.
+Target phase_target(const Target& kernel, const Phase& phase) {
+  if (kernel.warps <= 1) return kernel;
+  bool rows = false;
+  auto note = [&](const Stmt& stmt) {
+    const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt);
+    rows |= loop != nullptr && (*loop)->kind == LoopKind::spread;
+  };
+  walk(phase.body, note);
+  if (rows || !sums_columns(phase.body)) return kernel;
+  return {true, kernel.lanes, vector_lanes / kernel.lanes, 0, cuda::row_block};
+}
+
 }  // namespace
 
 Emitter::Emitter(const Kernel& kernel, const Target& target)
@@ -199,6 +235,7 @@ Emitter::Emitter(const Kernel& kernel, const Target& target)
   auto note = [&](const Stmt& stmt) {
     if (const auto* transpose = std::get_if<Transpose>(&stmt)) note_tile(*transpose);
     if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt)) note_shared_rows(**loop);
+    if (const auto* fetch = std::get_if<Fetch>(&stmt)) fetched_.insert(fetch->dst);
   };
   for (const Phase& phase : kernel.phases) walk(phase.body, note);
 }
@@ -296,6 +333,7 @@ void Emitter::declare_buffers(const Phase& phase) {
 
 std::string Emitter::phase_text(size_t number) {
   const Phase& phase = kernel_.phases[number];
+  target_ = phase_target(kernel_target_, phase);
   std::string symbol = fmt::format("{}_p{}", kernel_.name, number);
   names_.give(symbol);
   source_.phases.push_back({symbol, phase.extent, phase.grain, target_.team,
@@ -310,7 +348,7 @@ std::string Emitter::phase_text(size_t number) {
   if (target_.cuda) {
     note_pairs(phase);
     declare_thread_rows(phase);
-    declare_shared_rows();
+    declare_shared_rows(phase);
     declare_tiles(phase);
   }
   statements(phase.body);

@@ -40,6 +40,8 @@ class Emitter : private LaneQuestions {
   void store_vector(const loop::Store& store, const std::string& text, const LaneAccess& at);
   void emit(const loop::Product& product);
   void emit(const loop::Transpose& transpose);
+  void emit(const loop::Fetch& fetch);
+  void emit(const loop::Await& await);
   void emit(const loop::Prefetch& prefetch);
   void emit(const std::shared_ptr<loop::Loop>& loop);
 
@@ -92,7 +94,7 @@ class Emitter : private LaneQuestions {
   // cuda_loops.cpp: how threads share loops, and rows in their registers.
   void note_pairs(const loop::Phase& phase);
   void note_shared_rows(const loop::Loop& loop);
-  void declare_shared_rows();
+  void declare_shared_rows(const loop::Phase& phase);
   void declare_thread_rows(const loop::Phase& phase);
   std::map<std::string, int64_t> thread_row_chunks(const loop::Phase& phase) const;
   std::string launch_bounds(const loop::Phase& phase) const;
@@ -141,7 +143,6 @@ class Emitter : private LaneQuestions {
   KernelSource source_;
   std::map<std::string, DType> buffer_dtypes_;
   std::map<std::string, Tile> tiles_;  // by scratch buffer
-  std::set<std::string> shared_rows_;  // CUDA: scratch with an element for each spread iteration
   bool matrices_ = true;               // all of them whole, of 16-bit elements
   Names names_;
   Writer out_;

@@ -54,6 +54,16 @@ void each_buffer(const std::vector<Stmt>& body, const F& visit) {
   }
 }
 
+template <class F>
+void each_fetch(const std::vector<Stmt>& body, const F& visit) {
+  for (const Stmt& stmt : body) {
+    if (const auto* fetch = std::get_if<Fetch>(&stmt)) visit(*fetch);
+    if (const auto* inner = std::get_if<std::shared_ptr<Loop>>(&stmt)) {
+      each_fetch((*inner)->body, visit);
+    }
+  }
+}
+
 // Chunks of a long loop that are loaded before the first is used; few where each is much work,
 // which takes registers too.
 int64_t chunks_together(const Loop& loop, int lanes) {
@@ -83,6 +93,7 @@ std::string Emitter::team_argument() const {
 
 bool Emitter::is_thread_row(const std::string& buffer) const {
   return target_.cuda && !tiles_.contains(buffer) && !shared_rows_.contains(buffer) &&
+         !fetched_.contains(buffer) &&
          std::ranges::any_of(kernel_.scratch,
                              [&](const Scratch& scratch) { return scratch.name == buffer; });
 }
@@ -111,6 +122,18 @@ void Emitter::declare_thread_rows(const Phase& phase) {
   }
 }
 
+void Emitter::emit(const Fetch& fetch) {
+  INGOT_CHECK(target_.cuda && target_.threads() == cuda::warp,
+              "kernel {}: fetches for a GPU's warps", kernel_.name);
+  const std::optional<int64_t> most = longest(fetch.count);
+  INGOT_CHECK(most, "kernel {}: {} elements are fetched", kernel_.name, fetch.count.text());
+  call_line(fmt::format("fetch_row<{}>", *most),
+            {pointer(fetch.dst, fetch.dst_index), pointer(fetch.src, fetch.src_index),
+             subscript(fetch.count), "thread"});
+}
+
+void Emitter::emit(const Await& await) { line(fmt::format("await_rows<{}>();", await.left)); }
+
 // A compiler that is free to do so unpacks a row of halves once and keeps it in twice the
 // registers.
 std::string Emitter::launch_bounds(const Phase& phase) const {
@@ -120,7 +143,8 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
   }
   const bool plain = target_.warps <= 1 || !tiles_.empty();
   if (bytes == 0 && plain) return fmt::format("__launch_bounds__({})", target_.block);
-  auto bounds = [&](int64_t registers) {
+  auto bounds = [&](int64_t wanted) {
+    const int64_t registers = std::min<int64_t>(wanted, cuda::most_registers);
     const int64_t blocks =
         std::clamp<int64_t>(cuda::register_file / registers / target_.block, 1, cuda::most_blocks);
     return fmt::format("__launch_bounds__({}, {})", target_.block, blocks);
@@ -182,7 +206,10 @@ void Emitter::open_thread_chunks(const Loop& loop, Chunk& chunk, const std::stri
   const int64_t steps = most ? (*most + together - 1) / together : 0;
   const bool exact = loop.extent.constant() && *loop.extent.constant() % together == 0;
   if (!most || (steps > unrolled_chunks && !keeps)) {
-    if (whole) line(fmt::format("#pragma unroll {}", chunks_together(loop, target_.lanes)));
+    bool fetched = false;  // then few warps are there to hide what one waits for
+    each_buffer(loop.body, [&](const std::string& name) { fetched |= fetched_.contains(name); });
+    const int64_t unrolled = fetched ? unrolled_chunks : chunks_together(loop, target_.lanes);
+    if (whole) line(fmt::format("#pragma unroll {}", unrolled));
     open(fmt::format("for (long {0} = {1} * thread; {0} < {2}; {0} += {3}) {{", chunk.var, lanes,
                      extent, together));
     return;
@@ -244,14 +271,28 @@ void Emitter::note_pairs(const Phase& phase) {
   std::erase_if(in_pairs_, [&](const std::string& name) { return others.contains(name); });
 }
 
-void Emitter::declare_shared_rows() {
+// Rows that are fetched follow one another in the block's dynamic memory.
+void Emitter::declare_shared_rows(const Phase& phase) {
+  std::set<std::string> here;
+  each_fetch(phase.body, [&](const Fetch& fetch) { here.insert(fetch.dst); });
+  INGOT_CHECK(here.empty() || target_.team == target_.block,
+              "kernel {}: several teams of a block fetch rows", kernel_.name);
+  const std::string fetched = here.empty() ? "" : names_.unique("fetched");
+  if (!here.empty()) line(fmt::format("extern __shared__ __align__(16) char {}[];", fetched));
+  int64_t& offset = source_.phases.back().shared_bytes;
   for (const Scratch& scratch : kernel_.scratch) {
-    if (!shared_rows_.contains(scratch.name)) continue;
-    INGOT_CHECK(scratch.elements.constant(), "kernel {}: shared '{}' has no fixed length",
-                kernel_.name, scratch.name);
-    buffers_[scratch.name] = names_.unique(scratch.name);
-    line(fmt::format("__shared__ __align__(16) {} {}[{}];", storage_type(scratch.dtype),
-                     buffers_[scratch.name], *scratch.elements.constant()));
+    if (!shared_rows_.contains(scratch.name) && !here.contains(scratch.name)) continue;
+    const std::optional<int64_t> elements = scratch.elements.constant();
+    INGOT_CHECK(elements, "kernel {}: shared '{}' has no fixed length", kernel_.name, scratch.name);
+    const std::string name = buffers_[scratch.name] = names_.unique(scratch.name);
+    const std::string_view type = storage_type(scratch.dtype);
+    if (!here.contains(scratch.name)) {
+      line(fmt::format("__shared__ __align__(16) {} {}[{}];", type, name, *elements));
+      continue;
+    }
+    line(fmt::format("{0}* const {1} = ({0}*){2};", type, name,
+                     offset == 0 ? fetched : fmt::format("({} + {})", fetched, offset)));
+    offset += (*elements * byte_size(scratch.dtype) + 15) / 16 * 16;
   }
 }
 
@@ -331,10 +372,14 @@ void Emitter::spread_loop(const Loop& loop) {
   const bool all = count && *count % target_.warps == 0;
   const bool unrolled = all && *count <= unrolled_chunks * target_.warps;
   if (count && *count > most_parts) count.reset();
+  // In a loop two turns of parts, so that a warp that is ahead does not overwrite what others still
+  // read: it waits for them before the turn after the next.
+  const bool turns = serial_.size() == 1;
   for (const std::string& total : totals) {
     parts_[total] = names_.unique(total + "_parts");
-    line(fmt::format("__shared__ {} {}[{}];", storage_type(part_dtype(accumulators_.at(total))),
-                     parts_[total], count.value_or(target_.warps)));
+    line(fmt::format("__shared__ {} {}{}[{}];", storage_type(part_dtype(accumulators_.at(total))),
+                     parts_[total], turns ? "[2]" : "", count.value_or(target_.warps)));
+    if (turns) parts_[total] += fmt::format("[{} & 1]", serial_[0]);
   }
   names_.open();
   const std::string round = once ? "" : names_.unique("round");
@@ -352,6 +397,7 @@ void Emitter::spread_loop(const Loop& loop) {
   if (!once && count) close();
   if (shares || !totals.empty()) line("__syncthreads();");
   if (!totals.empty()) combine_totals(totals, extent, round, count);
+  if (count && serial_.size() > 1 && !totals.empty()) line("__syncthreads();");
   if (!once && !count) close();
   names_.close();
 }

@@ -17,7 +17,7 @@ std::optional<int64_t> longest_loop(const Sym& extent);
 class LaneQuestions : protected PhaseState {
  protected:
   LaneQuestions(const loop::Kernel& kernel, const Target& target)
-      : kernel_(kernel), target_(target) {}
+      : kernel_(kernel), target_(target), kernel_target_(target) {}
 
   bool differs_by_row(const Sym& index) const;
   bool rows_aligned(const Sym& index) const;
@@ -36,7 +36,10 @@ class LaneQuestions : protected PhaseState {
   const EmittedValue& value(const std::string& name) const;
 
   const loop::Kernel& kernel_;
-  const Target target_;
+  Target target_;
+  const Target kernel_target_;  // of phases that have none of their own
+  // CUDA: scratch with an element for each spread iteration, or rows filled ahead, in shared memory
+  std::set<std::string> shared_rows_, fetched_;
 };
 
 }  // namespace ingot

@@ -42,7 +42,13 @@ void Emitter::emit(const Load& load) {
 
 // What a row of registers holds: taken apart differently in each pass, see low_bf16.
 std::string Emitter::kept_text(const Load& load) {
-  const std::string row = thread_row(load.buffer, load.index);
+  const std::string row =
+      is_thread_row(load.buffer)
+          ? thread_row(load.buffer, load.index)
+          : fmt::format("{}({}{})", whole_word(load.index).empty() ? "some" : "whole",
+                        pointer(load.buffer, access(load.index).index),
+                        whole_word(load.index).empty() && chunk_->live.empty() ? ", all_lanes"
+                                                                               : live_argument());
   constexpr int ways = 3;
   if (load.dtype != DType::bf16) return fmt::format("lanes_{}({})", dtype_name(load.dtype), row);
   return fmt::format("again_bf16<{}>({})", ++row_reads_[load.buffer] % ways, row);
@@ -109,7 +115,8 @@ void Emitter::emit(const Prefetch& hint) {
 
 std::string Emitter::load_text(const Load& load) {
   std::string_view name = dtype_name(load.dtype);
-  if (is_thread_row(load.buffer)) return kept_text(load);
+  const bool fetched = fetched_.contains(load.buffer) && !by_lane(load);
+  if (is_thread_row(load.buffer) || fetched) return kept_text(load);
   if (tiles_.contains(load.buffer)) return tile_text(load);
   LaneAccess at = access(load.index);
   if (differs_by_row(load.index)) {

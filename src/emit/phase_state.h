@@ -37,6 +37,7 @@ struct PhaseState {
   std::set<std::string> in_pairs_;  // accumulators of bf16 extremes, kept as they stand in memory
   std::map<std::string, std::string> parts_;  // accumulator → where warps leave their parts
   std::string part_place_;                    // and at which place
+  std::vector<std::string> serial_;           // variables of the serial loops around, their text
 };
 
 }  // namespace ingot

@@ -324,9 +324,13 @@ void Emitter::emit(const Accumulator& acc) {
     accumulators_[acc.name] = std::move(value);
     return;
   }
-  std::string identity = literal_text(accumulator_identity(acc.op, acc.dtype), acc.dtype);
-  line(fmt::format("{} {} = {};", vector_type(value.lanes), value.name,
-                   splat_text(identity, value.lanes)));
+  const std::string start =
+      acc.from.empty()
+          ? splat_text(literal_text(accumulator_identity(acc.op, acc.dtype), acc.dtype),
+                       value.lanes)
+          : as_lanes(operand_text(acc.from, acc.dtype, true), operand_lanes(acc.from, acc.dtype),
+                     value.lanes);
+  line(fmt::format("{} {} = {};", vector_type(value.lanes), value.name, start));
   accumulators_[acc.name] = std::move(value);
 }
 
@@ -436,7 +440,9 @@ void Emitter::emit(const std::shared_ptr<Loop>& loop) {
   });
   if (target_.cuda && chunk_ && innermost) line(unrolled_text(*loop));
   open(fmt::format("for (long {0} = 0; {0} < {1}; {0}++) {{", var, extent));
+  serial_.push_back(var);
   statements(loop->body);
+  serial_.pop_back();
   close();
   names_.close();
 }

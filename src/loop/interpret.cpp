@@ -249,7 +249,7 @@ class Interpreter {
 
   void run(const AccumulatorStep& s) {
     AccumulatorState& acc = program_.accumulators[s.accumulator];
-    for (Cell& lane : acc.lanes) lane = acc.identity;
+    for (Cell& lane : acc.lanes) lane = s.from ? cell(*s.from) : acc.identity;
   }
 
   void run(const AccumulateStep& s) {

@@ -45,7 +45,7 @@ namespace ingot::loop {
 enum class LoopKind : uint8_t { serial, vector, spread };
 struct Loop;
 using Stmt = std::variant<Let, Load, IndexValue, Accumulator, Accumulate, Finish, Store, Product,
-                          Transpose, Prefetch, std::shared_ptr<Loop>>;
+                          Transpose, Fetch, Await, Prefetch, std::shared_ptr<Loop>>;
 inline constexpr int64_t across_rows = 4, across_columns = 16;
 struct Loop {
   std::string var;

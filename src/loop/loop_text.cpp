@@ -153,8 +153,9 @@ class Printer {
 
   void print(const Accumulator& acc) {
     accumulators_[acc.name] = acc;
-    out_.line(fmt::format("acc {}: {} = {} lanes {}", name_text(acc.name), dtype_name(acc.dtype),
-                          op_name(acc.op), acc.lanes));
+    const std::string from = acc.from.empty() ? "" : fmt::format("({})", name_text(acc.from));
+    out_.line(fmt::format("acc {}: {} = {}{} lanes {}", name_text(acc.name), dtype_name(acc.dtype),
+                          op_name(acc.op), from, acc.lanes));
   }
 
   void print(const Accumulate& accumulate) {
@@ -195,6 +196,13 @@ class Printer {
                           place(t.dst, t.dst_index), t.dst_stride.text(), place(t.src, t.src_index),
                           t.src_stride.text(), t.rows.text(), t.columns.text()));
   }
+
+  void print(const Fetch& fetch) {
+    out_.line(fmt::format("fetch {} = {} count {}", place(fetch.dst, fetch.dst_index),
+                          place(fetch.src, fetch.src_index), fetch.count.text()));
+  }
+
+  void print(const Await& await) { out_.line(fmt::format("await {}", await.left)); }
 
   void print(const Prefetch& prefetch) {
     const std::string share = prefetch.share > 1 ? fmt::format(" share {}", prefetch.share) : "";

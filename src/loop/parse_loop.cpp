@@ -161,6 +161,8 @@ class Parser {
     if (in_.accept("product")) return product();
     if (in_.accept("transpose")) return transpose();
     if (in_.accept("prefetch")) return prefetch();
+    if (in_.accept("fetch")) return fetch();
+    if (in_.accept("await")) return Await{integer("a number of fetches")};
     Location at = in_.location();
     std::string name = in_.identifier("a statement");
     if (!in_.accept(":")) return accumulate(name, at);
@@ -297,6 +299,10 @@ class Parser {
     acc.dtype = dtype();
     in_.expect("=");
     acc.op = reduction(in_.location());
+    if (in_.accept("(")) {
+      acc.from = in_.identifier("a value");
+      in_.expect(")");
+    }
     in_.expect("lanes");
     acc.lanes = static_cast<int>(integer("lanes"));
     accumulators_[acc.name] = acc;
@@ -374,6 +380,16 @@ class Parser {
     in_.expect("columns");
     transpose.columns = Sym::parse(in_);
     return transpose;
+  }
+
+  Stmt fetch() {
+    Fetch fetch;
+    std::tie(fetch.dst, fetch.dst_index) = place();
+    in_.expect("=");
+    std::tie(fetch.src, fetch.src_index) = place();
+    in_.expect("count");
+    fetch.count = Sym::parse(in_);
+    return fetch;
   }
 
   Stmt prefetch() {

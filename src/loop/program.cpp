@@ -90,7 +90,7 @@ class Preparation {
     auto names = names_;
     std::vector<Step> steps;
     for (const Stmt& stmt : statements) {
-      if (std::holds_alternative<Prefetch>(stmt)) continue;
+      if (std::holds_alternative<Prefetch>(stmt) || std::holds_alternative<Await>(stmt)) continue;
       steps.push_back(std::visit([this](const auto& s) -> Step { return step(s); }, stmt));
     }
     names_ = std::move(names);
@@ -188,7 +188,9 @@ class Preparation {
     resolve(state.combine, acc.dtype);
     accumulators_[acc.name] = program_.accumulators.size();
     program_.accumulators.push_back(std::move(state));
-    return AccumulatorStep{program_.accumulators.size() - 1};
+    AccumulatorStep step{program_.accumulators.size() - 1, {}};
+    if (!acc.from.empty()) step.from = find(names_, acc.from, "value");
+    return step;
   }
 
   Step step(const Accumulate& accumulate) {
@@ -235,6 +237,19 @@ class Preparation {
                          expression(t.columns)};
   }
 
+  // At once, which is one of the times at which it may come: a block of one row.
+  Step step(const Fetch& fetch) {
+    return TransposeStep{find(buffers_, fetch.dst, "buffer"),
+                         find(buffers_, fetch.src, "buffer"),
+                         expression(fetch.dst_index),
+                         expression(fetch.src_index),
+                         expression(1),
+                         expression(0),
+                         expression(1),
+                         expression(fetch.count)};
+  }
+
+  static Step step(const Await& /*await*/) { fail_internal("prepare", "waiting is no step"); }
   static Step step(const Prefetch& /*prefetch*/) { fail_internal("prepare", "a hint is no step"); }
 
   Step step(const std::shared_ptr<Loop>& loop) {

@@ -38,9 +38,9 @@ struct Bounds {
 };
 
 struct LetStep {
-  Op op;
-  DType dtype, operand;  // operand: of operand 0 (select: of operand 1)
-  size_t result;
+  Op op = {};
+  DType dtype = {}, operand = {};  // operand: of operand 0 (select: of operand 1)
+  size_t result = 0;
   std::vector<size_t> operands;
   Cell attrs[3];
   Formula<float> f32 = nullptr;
@@ -74,6 +74,7 @@ struct IndexStep {
 };
 struct AccumulatorStep {
   size_t accumulator;
+  std::optional<size_t> from;
 };
 struct AccumulateStep {
   size_t accumulator, value;

@@ -60,14 +60,15 @@ struct IndexValue {
   Sym reported{};   // the number that the report names
 };
 
-// acc name: dtype = identity of `op` (sum max min prod any all), `lanes` 1 or 64, on a
-// GPU also 128 or 256. dtype is the
-// compute dtype.
+// acc name: dtype = op, of `lanes` 1 or 64, on a GPU also 128 or 256: starts from the identity of
+// `op` (sum max min prod any all), or (1 lane; in text `sum(part)`) from a value, what an earlier
+// one finished with. dtype is the compute dtype.
 struct Accumulator {
   std::string name;
   DType dtype;
   Op op;
   int lanes;
+  std::string from = {};
 };
 
 // acc name op= value: in a vector loop into the lane of the iteration, of several lanes outside one
@@ -114,6 +115,20 @@ struct Transpose {
   Sym dst_index, src_index;
   Sym dst_stride, src_stride;
   Sym rows, columns;  // of the source
+};
+
+// Elements of an input on their way into a scratch row, which nothing else stores to:
+// dst[dst_index + i] = src[src_index + i] for i < count, a multiple of 16 bytes, as both places
+// are. They may come at any time, and have come when an `await` leaves no more than began since.
+struct Fetch {
+  std::string dst, src;
+  Sym dst_index, src_index, count;
+};
+
+// Waits for what this iteration (of the phase, and of a spread loop) fetches, but the last `left`.
+// Iterations of spread loops with one number count as one: a warp runs them.
+struct Await {
+  int64_t left;
 };
 
 // The element will soon be read, in a vector loop as many as its iterations at a time take: a hint

@@ -274,6 +274,10 @@ class Verifier {
     check(acc.lanes == 1 || vector_loop_ == outside, "acc {}: lanes inside a vector loop",
           acc.name);
     check(!visible(acc.name), "'{}' is defined twice", acc.name);
+    if (!acc.from.empty()) {
+      check(acc.lanes == 1, "acc {}: from a value, in {} lanes", acc.name, acc.lanes);
+      operand(acc.from, acc.dtype, "acc " + acc.name);
+    }
     accumulators_[acc.name] = {acc, in_spread_, vector_loop_};
   }
 
@@ -319,6 +323,8 @@ class Verifier {
     std::string what = "store " + store.buffer;
     const Buffer& to = find_buffer(store.buffer, what);
     check(!to.read_only, "{}: an input is not stored to", what);
+    if (scratch_.contains(store.buffer)) stored_scratch_.insert(store.buffer);
+    check(!fetched_.contains(store.buffer), "{}: it is fetched as well", what);
     operand(store.value, to.dtype, what);
     subscript(store.index, what);
     if (vector_loop_ != outside && !vector_once_) {
@@ -370,6 +376,25 @@ class Verifier {
     }
     note(t.dst, t.dst_index, true);
     note(t.src, t.src_index, false);
+  }
+
+  void verify(const Fetch& fetch) {
+    const std::string what = fmt::format("fetch {} = {}", fetch.dst, fetch.src);
+    check(vector_loop_ == outside, "{}: inside a vector loop", what);
+    const Buffer& dst = find_buffer(fetch.dst, what);
+    const Buffer& src = find_buffer(fetch.src, what);
+    check(scratch_.contains(fetch.dst), "{}: '{}' is no scratch buffer", what, fetch.dst);
+    check(src.read_only, "{}: '{}' is no input", what, fetch.src);
+    check(dst.dtype == src.dtype, "{}: {} from {}", what, dtype_name(dst.dtype),
+          dtype_name(src.dtype));
+    check(!stored_scratch_.contains(fetch.dst), "{}: '{}' is stored to as well", what, fetch.dst);
+    fetched_.insert(fetch.dst);
+    for (const Sym* sym : {&fetch.dst_index, &fetch.src_index, &fetch.count}) subscript(*sym, what);
+  }
+
+  void verify(const Await& await) const {
+    check(vector_loop_ == outside, "await inside a vector loop");
+    check(await.left >= 0, "await {}", await.left);
   }
 
   void verify(const Prefetch& prefetch) {
@@ -488,7 +513,7 @@ class Verifier {
 
   const Kernel& kernel_;
   std::string_view where_;
-  std::set<std::string> sizes_, scratch_, loop_vars_;
+  std::set<std::string> sizes_, scratch_, loop_vars_, stored_scratch_, fetched_;
   std::map<std::string, Buffer> buffers_;
   std::map<std::string, Definition> values_;
   std::map<std::string, AccumulatorInfo> accumulators_;

@@ -2,7 +2,7 @@
 // are combined in order. A band is one chunk of the canonical order, so the bits are those of
 // columns one after the other; but rows are read side by side, as they lie in memory.
 #include "graph/reduction_order.h"
-#include "lower/nest.h"
+#include "lower/row_bands.h"
 
 namespace ingot::lowering {
 namespace {
@@ -23,9 +23,9 @@ Sym sweep_part(const Sym& rows, const Sym& first) {
 
 // The accumulator of a reduction, started from its partial so far.
 std::string Nest::resumed(NodeId reduction, const Band& band) {
-  std::string name = accumulator(reduction, "_acc", 1);
   std::string part = load_partial(reduction, band.partials.at(reduction), band.place);
-  values_.statements().push_back(loop::Accumulate{name, part});
+  std::string name = accumulator(reduction, "_acc", 1);
+  std::get<loop::Accumulator>(values_.statements().back()).from = part;
   return name;
 }
 
@@ -39,15 +39,14 @@ void Nest::store_partials(const std::map<NodeId, std::string>& accumulators, con
 }
 
 // Adds `rows` rows from `first` on, inside the loop over the columns.
-void Nest::add_rows(const std::map<NodeId, std::string>& accumulators, const Sym& first,
-                    const Sym& rows) {
+void Nest::add_rows(const std::map<NodeId, std::string>& sums, const Sym& first, const Sym& rows) {
   std::string k = values_.unique("k");
   values_.open(k, rows);
-  values_.bind_var(reduced_.back().name, first + Sym::var(k));
+  RowBands(*this).bind_row(first + Sym::var(k));
   store_outputs(0, true);
-  for (const auto& [r, accumulator] : accumulators) {
+  for (const auto& [r, sum] : sums) {
     loop::Operand operand = reduction_operand(r);
-    values_.statements().push_back(loop::Accumulate{accumulator, operand});
+    values_.statements().push_back(loop::Accumulate{sum, operand});
   }
   prefetch_iterations(k, sweep_rows);
   values_.close_loop(loop::LoopKind::serial);

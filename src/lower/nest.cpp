@@ -1,12 +1,13 @@
 // Nest: variables, levels, staging and the parallel phases of a group. The passes inside stand in
 // passes.cpp, products in product_phase.cpp.
-#include "lower/nest.h"
+#include "lower/row_bands.h"
 
 #include <algorithm>
 
 #include "base/error.h"
 #include "graph/reduction_order.h"
 #include "plan/cost.h"
+#include "plan/domain.h"
 
 namespace ingot::lowering {
 namespace {
@@ -34,6 +35,7 @@ Nest::Nest(const Graph& graph, const Plan& plan, const Group& group, const Sched
       ranges_(group.domain.ranges()) {
   for (const DomainVar& var : group.domain.vars) (var.reduced ? reduced_ : kept_).push_back(var);
   columns_ = !reduced_.empty() && !group.domain.trailing_reduced && !kept_.empty();
+  both_.after_columns = after(graph, group.nodes, group.domain.columns);
 }
 
 loop::Kernel Nest::build() {
@@ -51,6 +53,12 @@ loop::Kernel Nest::build() {
     tile_blocks();
   } else if (!schedule_.tile_variable.empty()) {
     tile_phase();
+  } else if (schedule_.row_bands) {
+    RowBands(*this).phases();
+  } else if (!group_.domain.columns.empty()) {
+    plain_phase();
+    RowBands(*this).turn_to_columns();
+    band_phases();
   } else if (schedule_.column_bands) {
     band_phases();
   } else {
@@ -81,7 +89,7 @@ void Nest::find_levels() {
     }
     if (auto sum = group_.online.find(id); sum != group_.online.end()) {
       level = level_.at(sum->second.maximum);
-    } else if (op_info(node.op).category == Category::reduction) {
+    } else if (op_info(node.op).category == Category::reduction && !is_column(group_.domain, id)) {
       ++level;
     }
     level_[id] = level;
@@ -136,8 +144,9 @@ void Nest::choose_staging() {
   };
   const bool one_row = schedule_.streaming && !columns_ && reduced_.size() == 1;
   // Rows overlap where what the last pass needs, besides operands, stands in scratch rows.
-  overlap_.wanted = one_row && group_.online.empty() && !schedule_.split_rows &&
-                    passes() > levels_ && std::ranges::none_of(schedule_.staged, stored);
+  overlap_.wanted = one_row && group_.online.empty() && group_.domain.columns.empty() &&
+                    !schedule_.split_rows && passes() > levels_ &&
+                    std::ranges::none_of(schedule_.staged, stored);
   std::vector<NodeId> taken;
   for (NodeId chosen : schedule_.staged) {
     const NodeId id = schedule_.spread_rows ? chosen : before_widening(chosen);

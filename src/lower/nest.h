@@ -20,6 +20,7 @@ class Nest {
   Findings take_findings();
 
  private:
+  friend class RowBands;
   // What the group computes, by level: how many reductions stand one after another before it.
   void find_levels();
   void choose_staging();
@@ -36,8 +37,7 @@ class Nest {
   void band_phases();
   void sum_band(const Band& band, const Var& columns);
   std::string resumed(NodeId reduction, const Band& band);
-  void add_rows(const std::map<NodeId, std::string>& accumulators, const Sym& first,
-                const Sym& rows);
+  void add_rows(const std::map<NodeId, std::string>& sums, const Sym& first, const Sym& rows);
   void store_partials(const std::map<NodeId, std::string>& accumulators, const Band& band);
   Combining open_columns(const std::vector<Var>& outer, const Var& columns, const Sym& parts);
   void sum_blocks(Band* band, const std::vector<Var>& outer, const Var& columns);
@@ -79,8 +79,7 @@ class Nest {
   std::map<NodeId, std::string> chunk(int level, const Sym& first, bool last_of_row);
   void chunks_into_lanes(int level, const std::map<NodeId, std::string>& totals);
   void chunks_in_blocks(int level, const std::map<NodeId, std::string>& totals);
-  void in_blocks(const Sym& count, const std::map<NodeId, std::string>& totals,
-                 const std::function<void(const Sym&, const std::map<NodeId, std::string>&)>& add);
+  void in_blocks(const Sym& count, const Names& totals, const AddPart& add);
   void bind_totals(const std::map<NodeId, std::string>& totals);
   void single_elements(int level);
   void add_elements(const std::map<NodeId, std::string>& accumulators);
@@ -106,8 +105,7 @@ class Nest {
   Sym chunk_length() const;
   Sym chunk_count() const;
   Sym rest_of_row(const Sym& first, int64_t block) const;
-  std::map<NodeId, std::string> chunk_partials(const Sym& number, const Sym& count,
-                                               const Sym& part);
+  Names chunk_partials(const Sym& number, const Sym& count, const Sym& part);
   std::string load_partial(NodeId reduction, const std::string& buffer, const Sym& index);
   void combine_partials(const std::map<NodeId, std::string>& buffers, const Sym& row);
 
@@ -135,6 +133,7 @@ class Nest {
   Ranges ranges_;
   std::vector<DomainVar> kept_, reduced_;
   bool columns_ = false;  // reduced variables inside a vectorised kept one
+  RowsAndColumns both_;
   std::map<NodeId, int> level_;
   int levels_ = 0;
   int64_t piece_ = 0;  // where the last variable's piece starts

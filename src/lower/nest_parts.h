@@ -1,7 +1,9 @@
 // What the loops of a group are made of: variables, values kept between passes, bands, tiles.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,12 @@ inline constexpr std::string_view place_variable = "@place";
 // Rows that overlap, one after the other: the first and the last of them stand alone.
 inline constexpr int64_t consecutive_rows = 16;
 
+// Stands for the place of a row among those that are fetched.
+inline constexpr std::string_view turn_variable = "@turn";
+
+using Names = std::map<NodeId, std::string>;  // of values, accumulators or buffers, by node
+using AddPart = std::function<void(const Sym& number, const Names& accumulators)>;
+
 struct Var {  // one or several merged domain variables
   std::string name;
   Sym extent;
@@ -36,9 +44,9 @@ struct Staged {
   std::vector<Sym> index;
   std::string buffer;
   DType dtype;
-  Sym flat;
-  int level;
-  bool own_output;  // the group stores it anyway
+  Sym flat = {};
+  int level = 0;
+  bool own_output = false;  // the group stores it anyway
 };
 
 // A value as a kernel operand with its dtype.
@@ -75,6 +83,15 @@ struct Band {                              // of rows, of a column reduction
   int64_t block = 0;  // columns of an iteration; 0: all
   Sym place;          // of a column's partial, in domain variables
   Sym count;          // of partials that a run of the reduced variable leaves
+};
+struct RowsAndColumns {  // of one input
+  bool columns = false;  // are what is computed now
+  std::set<NodeId> after_columns;
+  std::map<NodeId, std::string> sums, results;  // of columns so far, of rows; by reduction
+  std::vector<Staged> fetched;                  // inputs of rows that are fetched ahead
+  int64_t turns = 1;                            // that many of their rows are in scratch
+  Band band;
+  std::string band_row;  // the variable of its rows
 };
 struct Combining {  // an iteration that combines partials of a block of columns
   std::string variable;

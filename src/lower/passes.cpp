@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "graph/reduction_order.h"
-#include "lower/nest.h"
+#include "lower/row_bands.h"
 #include "plan/domain.h"
 
 namespace ingot::lowering {
@@ -12,11 +12,17 @@ std::vector<Sym> Nest::reduced_index(NodeId reduction) const {
   const Node& node = graph_[reduction];
   const Shape& shape = graph_[node.operands[0]].type.shape;
   ReducedRuns found = reduced_runs(graph_, reduction);
-  INGOT_CHECK(found.runs.size() == reduced_.size(), "'{}' reduces {} runs, its group {}", node.name,
-              found.runs.size(), reduced_.size());
+  std::vector<Sym> along;
+  if (is_column(group_.domain, reduction)) {
+    along = {row_number(group_.domain)};
+  } else {
+    for (const DomainVar& var : reduced_) along.push_back(Sym::var(var.name));
+  }
+  INGOT_CHECK(found.runs.size() == along.size(), "'{}' reduces {} runs, its group {}", node.name,
+              found.runs.size(), along.size());
   std::vector<Sym> at(shape.size(), Sym(0));
-  for (size_t r = 0; r < found.runs.size(); ++r) {
-    split_index(Sym::var(reduced_[r].name), shape, found.runs[r], ranges_, &at);
+  for (size_t r = 0; r < along.size(); ++r) {
+    split_index(along[r], shape, found.runs[r], ranges_, &at);
   }
   std::vector<Sym> reduced;
   for (int d : dims_attr(op_info(node.op), node.attrs, "dims", static_cast<int>(shape.size()))) {
@@ -52,10 +58,10 @@ std::string Nest::finish(const std::string& accumulator, const std::string& want
 
 std::vector<NodeId> Nest::reductions_at(int level) const {
   std::vector<NodeId> found;
+  if (both_.columns) return group_.domain.columns;
   for (NodeId id : group_.nodes) {
-    if (op_info(graph_[id].op).category == Category::reduction && level_.at(id) == level) {
-      found.push_back(id);
-    }
+    const bool reduction = op_info(graph_[id].op).category == Category::reduction;
+    if (reduction && level_.at(id) == level && !is_column(group_.domain, id)) found.push_back(id);
   }
   return found;
 }
@@ -64,6 +70,7 @@ std::vector<NodeId> Nest::reductions_at(int level) const {
 void Nest::store_outputs(int level, bool full) {
   std::vector<loop::Store> stores;
   for (NodeId id : group_.outputs) {
+    if (both_.after_columns.contains(id) != both_.columns) continue;
     if (level_.at(id) != level || on_domain(id) != full || is_empty(id)) continue;
     std::vector<Sym> index = group_.domain.index.at(id);
     for (Sym& i : index) {
@@ -195,13 +202,16 @@ std::map<NodeId, std::string> Nest::chunk(int level, const Sym& first, bool last
     values_.open(name, min(pieces, ceil_div(reduced_.back().extent - first, Sym(piece))));
     start = first + Sym(piece) * Sym::var(name);
   }
-  open_innermost(start, last_of_row ? reduced_.back().extent : rest_of_row(start, piece));
+  const Sym length = last_of_row ? reduced_.back().extent : rest_of_row(start, piece);
+  if (level == 1) RowBands(*this).fetch_next_row(start, length);
+  open_innermost(start, length);
   prefetch_rows(level - 1, start);
   std::vector<loop::Stmt> last;
   if (overlap_.follows_row && level == overlap_.level) last = outputs_of_row_before();
   store_outputs(level - 1, true);
   store_staged(level - 1);
   add_elements(accumulators);
+  RowBands(*this).add_to_columns(level - 1);
   for (loop::Stmt& stmt : last) values_.statements().push_back(std::move(stmt));
   if (vector && level == 1 && !rows_stay_near()) prefetch_streams();
   values_.close_loop(vector ? loop::LoopKind::vector : loop::LoopKind::serial);
@@ -307,27 +317,23 @@ void Nest::single_elements(int level) {
 
 // Over the reduced variables: one a level, and one for outputs that need every reduction.
 int Nest::passes() const {
-  const bool last = std::ranges::any_of(
-      group_.outputs, [&](NodeId id) { return level_.at(id) == levels_ && on_domain(id); });
-  return levels_ + (last ? 1 : 0);
+  const bool last = std::ranges::any_of(group_.outputs, [&](NodeId id) {
+    return level_.at(id) == levels_ && on_domain(id) && !both_.after_columns.contains(id);
+  });
+  const bool columns = std::ranges::any_of(
+      both_.sums, [&](const auto& sum) { return level_.at(sum.first) == levels_; });
+  return levels_ + (last || columns ? 1 : 0);
 }
 
 void Nest::final_pass() {
   if (passes() == levels_) return;
   open_outer_reduced();
-  const bool chunked = schedule_.spread_rows && has_chunks();
-  Sym first(0), extent = reduced_.back().extent;
-  if (chunked) {
-    const std::string number = values_.unique("chunk");
-    values_.open(number, ceil_div(extent, Sym(trailing_chunk)));
-    first = Sym(trailing_chunk) * Sym::var(number);
-    extent = rest_of_row(first, trailing_chunk);
-  }
-  open_innermost(first, extent);
-  prefetch_rows(levels_, first);
-  store_outputs(levels_, true);
-  values_.close_loop(columns_ ? loop::LoopKind::serial : loop::LoopKind::vector);
-  if (chunked) values_.close_loop(loop::LoopKind::spread);
+  RowBands bands(*this);
+  bands.over_row([&](const Sym&) {
+    prefetch_rows(levels_, Sym(0));
+    store_outputs(levels_, true);
+    bands.add_to_columns(levels_);
+  });
   close_outer_reduced();
 }
 
@@ -340,6 +346,7 @@ void Nest::body() {
   for (int level = 1; level <= levels_; ++level) pass(level);
   final_pass();
   for (int level = 0; level <= levels_; ++level) store_outputs(level, false);
+  RowBands(*this).store_row_results();
 }
 
 // Split rows: one chunk's partials into workspaces.

@@ -169,6 +169,11 @@ Sym Values::flat(NodeId node, const std::vector<Sym>& index) {
   return flat;
 }
 
+void Values::unbind() {
+  values_.clear();
+  elements_.clear();
+}
+
 void Values::add_names(const Sym& expression, std::set<std::string>* names) const {
   for (const std::string& name : expression.variables()) names->insert(name);
 }

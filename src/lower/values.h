@@ -67,6 +67,9 @@ class Values {
   // All that is bound, exchanged for the values of another row: what was computed is forgotten.
   Bound exchange(Bound other);
 
+  // Nodes are computed or loaded again from here on, in another phase.
+  void unbind();
+
   // The dtype a node's value has inside the kernel: its own in exact, its compute dtype else.
   DType kept_dtype(NodeId node) const;
   // Which formula computes the node: a shorter one where the mode allows it and the row has it.

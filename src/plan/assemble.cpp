@@ -164,11 +164,15 @@ class Assembly {
     }
     Analysis analysis;
     Decision legal = analyze(graph_, group.nodes, group.outputs, &analysis);
+    GroupCost cost;
+    if (legal) {
+      cost = measure(graph_, analysis, &device_, options_.sizes);
+      legal = rows_with_columns(graph_, analysis, cost, device_);
+    }
     if (!legal) {
       refuse(index, fmt::format("the ops up to '{}' cannot be one kernel: {}",
                                 graph_[part.nodes.back()].name, legal.detail));
     }
-    GroupCost cost = measure(graph_, analysis, &device_, options_.sizes);
     if (options_.numerics != Numerics::exact) take_online(&group, &analysis, &cost);
     for (const auto& [id, bytes] : cost.read) {
       group.inputs.push_back(id);
@@ -193,6 +197,7 @@ class Assembly {
   // Not where what lies between a maximum and its sum is kept for later passes: in the chunks it is
   // another value.
   void take_online(Group* group, Analysis* analysis, GroupCost* cost) const {
+    if (!analysis->domain.columns.empty()) return;
     std::map<NodeId, OnlineSum> online = online_sums(graph_, *analysis, device_.gpu);
     if (online.empty()) return;
     Analysis joined = with_online(graph_, *analysis, online);
@@ -297,6 +302,7 @@ class Assembly {
     if (group.contraction >= 0) {
       text += fmt::format("; on blocks of the product '{}'", graph_[group.contraction].name);
     }
+    if (!group.domain.columns.empty()) text += "; rows and columns";
     if (cost.passes > 1) {
       text += fmt::format("; {} passes over {} a row", cost.passes,
                           bytes_text(at_sizes(cost.row_bytes, options_.sizes)));

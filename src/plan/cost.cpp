@@ -48,6 +48,7 @@ class Passes {
   }
   uint32_t computed_in(NodeId id) const {
     if (is_contraction(graph_, id)) return 1u;
+    if (is_column(analysis_.domain, id)) return 1u << std::min(last_, analysis_.level.at(id));
     if (is_reduction(graph_, id)) return 1u << std::max(0, analysis_.level.at(id) - 1);
     auto found = computed_.find(id);
     return found == computed_.end() ? 1u : found->second;
@@ -128,6 +129,9 @@ class Measure {
       bool last =
           analysis_.level.at(id) == analysis_.levels && !analysis_.evaluations.at(id)[0].per_row;
       if (last) cost_.passes = analysis_.levels + 1;
+    }
+    for (NodeId id : analysis_.domain.columns) {
+      if (analysis_.level.at(id) == analysis_.levels) cost_.passes = analysis_.levels + 1;
     }
     cost_.staged = passes_.staged();
     compute();

@@ -14,119 +14,6 @@
 
 namespace ingot {
 
-bool is_view(const Graph& graph, NodeId node) {
-  return (op_info(graph[node].op).flags & OpFlag::view) != 0;
-}
-
-bool is_reduction(const Graph& graph, NodeId node) {
-  return op_info(graph[node].op).category == Category::reduction;
-}
-
-bool is_contraction(const Graph& graph, NodeId node) {
-  return op_info(graph[node].op).category == Category::contraction;
-}
-
-bool is_scan(const Graph& graph, NodeId node) {
-  return op_info(graph[node].op).category == Category::scan;
-}
-
-bool is_scatter(const Graph& graph, NodeId node) {
-  return op_info(graph[node].op).category == Category::scatter;
-}
-
-bool reads_memory(const Graph& graph, NodeId node) {
-  return is_contraction(graph, node) || is_scatter(graph, node);
-}
-
-bool is_literal(const Graph& graph, NodeId node) {
-  return graph[node].op == Op::constant && literal_value(graph[node]).has_value();
-}
-
-Sym smaller(const Sym& a, const Sym& b) {
-  if (a == b) return a;
-  if (a.constant() && b.constant()) return *a.constant() < *b.constant() ? a : b;
-  if (provably_nonnegative(b - a, {})) return a;
-  if (provably_nonnegative(a - b, {})) return b;
-  return min(a, b);
-}
-
-ReducedRuns reduced_runs(const Graph& graph, NodeId reduction) {
-  const Node& node = graph[reduction];
-  const Shape& shape = graph[node.operands[0]].type.shape;
-  std::vector<int> dims =
-      dims_attr(op_info(node.op), node.attrs, "dims", static_cast<int>(shape.size()));
-  ReducedRuns result;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d].is(1)) continue;
-    bool reduced = std::find(dims.begin(), dims.end(), static_cast<int>(d)) != dims.end();
-    if (reduced && !result.trailing) {
-      result.runs.emplace_back();
-      result.extents.emplace_back(1);
-    }
-    if (reduced) {
-      result.runs.back().push_back(d);
-      result.extents.back() = result.extents.back() * shape[d];
-    }
-    result.trailing = reduced;
-  }
-  return result;
-}
-
-std::set<std::string> sizes_of(const Graph& graph, const std::vector<NodeId>& nodes) {
-  std::set<std::string> names;
-  auto add = [&](const Sym& size) {
-    if (!size.constant()) names.merge(size.variables());
-  };
-  for (NodeId id : nodes) {
-    std::ranges::for_each(graph[id].type.shape, add);
-    for (NodeId operand : graph[id].operands) std::ranges::for_each(graph[operand].type.shape, add);
-    for (const auto& [name, value] : graph[id].attrs) {
-      if (const auto* list = std::get_if<std::vector<Sym>>(&value))
-        std::ranges::for_each(*list, add);
-    }
-  }
-  return names;
-}
-
-void split_index(const Sym& value, const Shape& shape, const std::vector<size_t>& dims,
-                 const Ranges& ranges, std::vector<Sym>* index) {
-  Sym rest = value;
-  bool outermost = false;
-  for (size_t i = dims.size(); i-- > 0;) {
-    const Sym& size = shape[dims[i]];
-    if (size.is(1)) {
-      (*index)[dims[i]] = Sym(0);
-      continue;
-    }
-    outermost = std::all_of(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(i),
-                            [&](size_t d) { return shape[d].is(1); });
-    (*index)[dims[i]] = outermost ? rest : mod(rest, size, ranges);
-    if (!outermost) rest = floor_div(rest, size, ranges);
-  }
-}
-
-ScanLine scan_line(const Graph& graph, NodeId scan, const std::vector<Sym>& index) {
-  const Node& node = graph[scan];
-  int64_t dim = integer_attr(op_info(node.op), node.attrs, "dim");
-  if (dim < 0) dim += static_cast<int64_t>(index.size());
-  ScanLine line;
-  line.reverse = flag_attr(op_info(node.op), node.attrs, "reverse");
-  if (node.type.shape[static_cast<size_t>(dim)].is(1)) {
-    line.found = true;
-    return line;
-  }
-  std::optional<std::string> variable = index[static_cast<size_t>(dim)].variable();
-  line.found = variable.has_value();
-  if (variable) line.variable = *variable;
-  return line;
-}
-
-Ranges Domain::ranges() const {
-  Ranges ranges;
-  for (const DomainVar& var : vars) ranges[var.name] = var.extent;
-  return ranges;
-}
-
 namespace {
 
 using Index = std::vector<Sym>;
@@ -201,8 +88,21 @@ class DomainFinder {
         uses_[node.operands[k]].push_back({id, static_cast<int>(k)});
       }
     }
+    part_reductions();
     return alone() && (contraction_ < 0 || operands_outside());
   }
+
+  // Where some run over rows, those over columns stand apart.
+  void part_reductions() {
+    auto trailing = [&](NodeId id) { return reduced_runs(graph_, id).trailing; };
+    auto columns = std::ranges::stable_partition(reductions_, trailing);
+    if (contraction_ >= 0 || std::size(columns) == reductions_.size()) return;
+    columns_.assign(columns.begin(), columns.end());
+    reductions_.erase(columns.begin(), columns.end());
+    after_columns_ = after(graph_, nodes_, columns_);
+  }
+
+  bool is_column(NodeId id) const { return std::ranges::binary_search(columns_, id); }
 
   // A scatter shares its kernel with nothing, a scan only with what runs over the same elements.
   bool alone() {
@@ -274,7 +174,16 @@ class DomainFinder {
     } else {
       variables_of_reduction(reductions_[0]);
     }
-    return true;
+    if (columns_.empty()) return true;
+    const std::vector<DomainVar>& vars = analysis_.domain.vars;
+    const auto reduced = std::ranges::count_if(vars, [](const DomainVar& v) { return v.reduced; });
+    if (reduced == 1 && vars.size() > 1) return true;
+    return refuse(Reason::numerics, orders_text(columns_[0]));
+  }
+
+  std::string orders_text(NodeId reduction) const {
+    return fmt::format("{} and {} add in different canonical orders", described(graph_, reduction),
+                       described(graph_, reductions_[0]));
   }
 
   void variables_of_shape(NodeId id) {
@@ -363,13 +272,19 @@ class DomainFinder {
     NodeId operand = graph_[reduction].operands[0];
     ReducedRuns reduced = reduced_runs(graph_, reduction);
     Index all(shape(operand).size(), Sym(0));
-    size_t run = 0;
-    for (const DomainVar& var : analysis_.domain.vars) {
-      if (!var.reduced) continue;
-      if (run == reduced.runs.size() || !(reduced.extents[run] == var.extent)) return std::nullopt;
-      split_index(Sym::var(var.name), shape(operand), reduced.runs[run++], ranges_, &all);
+    std::vector<std::pair<Sym, Sym>> along;  // place and extent
+    if (is_column(reduction)) {
+      along = {{row_number(analysis_.domain), row_count(analysis_.domain)}};
+    } else {
+      for (const DomainVar& var : analysis_.domain.vars) {
+        if (var.reduced) along.emplace_back(Sym::var(var.name), var.extent);
+      }
     }
-    if (run != reduced.runs.size()) return std::nullopt;
+    if (along.size() != reduced.runs.size()) return std::nullopt;
+    for (size_t run = 0; run < along.size(); ++run) {
+      if (!(reduced.extents[run] == along[run].second)) return std::nullopt;
+      split_index(along[run].first, shape(operand), reduced.runs[run], ranges_, &all);
+    }
     Index result;
     for (int d : dims_attr(op_info(graph_[reduction].op), graph_[reduction].attrs, "dims",
                            static_cast<int>(all.size()))) {
@@ -378,14 +293,13 @@ class DomainFinder {
     return result;
   }
 
-  bool per_row(const Index& index) const {
-    for (const DomainVar& var : analysis_.domain.vars) {
-      if (!var.reduced) continue;
-      for (const Sym& i : index) {
-        if (i.uses(var.name)) return false;
-      }
-    }
-    return true;
+  bool per_row(const Index& index) const { return uses_none(index, true); }
+  bool per_column(const Index& index) const { return uses_none(index, false); }
+  bool uses_none(const Index& index, bool reduced) const {
+    return std::ranges::none_of(analysis_.domain.vars, [&](const DomainVar& var) {
+      return var.reduced == reduced &&
+             std::ranges::any_of(index, [&](const Sym& i) { return i.uses(var.name); });
+    });
   }
 
   // An elementwise op or a view that keeps the number of elements is one to one.
@@ -423,7 +337,7 @@ class DomainFinder {
       if (known_.count(consumer) > 0 || reads_memory(graph_, consumer)) continue;
       if (is_reduction(graph_, consumer)) {
         Index kept = kept_index(consumer, index);
-        if (per_row(kept)) assign(consumer, kept);
+        if (is_column(consumer) ? per_column(kept) : per_row(kept)) assign(consumer, kept);
       } else if (one_to_one(consumer, id)) {
         std::optional<Index> result = result_index(graph_, consumer, operand, index, ranges_);
         if (result) assign(consumer, *result);
@@ -480,14 +394,25 @@ class DomainFinder {
                : reduction_text(graph_, reductions_[0]);
   }
 
+  bool refuse_reduction(NodeId reduction) {
+    std::vector<Sym> extents;
+    for (const DomainVar& var : analysis_.domain.vars) {
+      if (var.reduced) extents.push_back(var.extent);
+    }
+    if (is_column(reduction) && reduced_runs(graph_, reduction).extents == extents) {
+      return refuse(Reason::numerics, orders_text(reduction));
+    }
+    return refuse(Reason::different_iteration_space,
+                  fmt::format("{}, but {}", reduction_text(graph_, reduction), loops_text()));
+  }
+
   bool place_all() {
     spread();
-    for (NodeId reduction : reductions_) {
+    for (NodeId reduction : all_reductions()) {
       if (known_.count(reduction) > 0) continue;
       NodeId operand = graph_[reduction].operands[0];
       if (known_.count(operand) > 0 || !guess(operand) || known_.count(reduction) == 0) {
-        return refuse(Reason::different_iteration_space,
-                      fmt::format("{}, but {}", reduction_text(graph_, reduction), loops_text()));
+        return refuse_reduction(reduction);
       }
     }
     if (contraction_ >= 0 && known_.count(contraction_) == 0) {
@@ -508,17 +433,22 @@ class DomainFinder {
                               described(graph_, unknown[0]), described(graph_, anchor_)));
   }
 
+  std::vector<NodeId> all_reductions() const {
+    std::vector<NodeId> all = reductions_;
+    all.insert(all.end(), columns_.begin(), columns_.end());
+    return all;
+  }
+
   bool check_reductions() {
-    for (NodeId reduction : reductions_) {
-      std::optional<Index> reduced = reduced_index(reduction);
-      if (!reduced || !per_row(known_.at(reduction))) {
-        return refuse(Reason::different_iteration_space,
-                      fmt::format("{}, but {}", reduction_text(graph_, reduction), loops_text()));
+    for (NodeId reduction : all_reductions()) {
+      const bool column = is_column(reduction);
+      const Index& index = known_.at(reduction);
+      if (!reduced_index(reduction) || !(column ? per_column(index) : per_row(index))) {
+        return refuse_reduction(reduction);
       }
-      if (reduced_runs(graph_, reduction).trailing != analysis_.domain.trailing_reduced) {
-        return refuse(Reason::numerics,
-                      fmt::format("{} and {} add in different canonical orders",
-                                  described(graph_, reduction), described(graph_, reductions_[0])));
+      if (!column &&
+          reduced_runs(graph_, reduction).trailing != analysis_.domain.trailing_reduced) {
+        return refuse(Reason::numerics, orders_text(reduction));
       }
       analysis_.domain.index[reduction] = known_.at(reduction);
     }
@@ -534,14 +464,18 @@ class DomainFinder {
   }
 
   bool check_outputs() {
-    Sym all(1), kept(1);
+    const Sym kept = row_count(analysis_.domain);
+    Sym reduced(1);
     for (const DomainVar& var : analysis_.domain.vars) {
-      all = all * var.extent;
-      if (!var.reduced) kept = kept * var.extent;
+      if (var.reduced) reduced = reduced * var.extent;
     }
     for (NodeId output : outputs_) {
       const Index& index = known_.at(output);
-      if (!(element_count(shape(output)) == (per_row(index) ? kept : all))) {
+      const Sym elements = after_columns_.contains(output) ? reduced
+                           : per_row(index)                ? kept
+                                                           : kept * reduced;
+      if (!(element_count(shape(output)) == elements)) {
+        if (after_columns_.contains(output)) return refuse_after_columns(output);
         return refuse(Reason::different_iteration_space,
                       fmt::format("{} has another iteration space than {}",
                                   described(graph_, output), described(graph_, anchor_)));
@@ -552,19 +486,49 @@ class DomainFinder {
   }
 
   bool walk() {
+    analysis_.domain.columns = columns_;
     Walk walk(graph_, nodes_, &analysis_);
-    for (NodeId reduction : reductions_) {
+    for (NodeId reduction : all_reductions()) {
       Access access = operand_access(graph_, reduction, 0, known_.at(reduction), ranges_,
                                      *reduced_index(reduction));
       walk.from_reduction(reduction, access.index);
     }
     for (NodeId scan : scans_) walk.from_scan(scan);
-    for (NodeId output : outputs_) walk.from_output(output, known_.at(output));
+    for (NodeId output : outputs_) {
+      walk.from_output(output, known_.at(output), after_columns_.contains(output));
+    }
     if (contraction_ >= 0) walk.from_memory(contraction_);
     if (scatter_ >= 0) walk.from_memory(scatter_);
     if (!walk.refusal().empty()) return refuse(walk.reason(), walk.refusal());
     walk.find_levels();
+    return columns_.empty() || check_columns();
+  }
+
+  // What follows from a column's sum is known after the last row only.
+  bool check_columns() {
+    for (NodeId id : after_columns_) {
+      const auto found = analysis_.evaluations.find(id);
+      if (is_column(id) || found == analysis_.evaluations.end()) continue;
+      const bool row =
+          is_reduction(graph_, id) || std::ranges::any_of(found->second, [&](const Evaluation& e) {
+            return !per_column(e.index);
+          });
+      const bool mixed = std::ranges::any_of(graph_[id].operands, [&](NodeId operand) {
+        return inside(operand) && !after_columns_.contains(operand) &&
+               analysis_.level.at(operand) > 0;
+      });
+      if (row || mixed) return refuse_after_columns(id);
+    }
+    for (NodeId id : columns_) {
+      if (after_columns_.contains(graph_[id].operands[0])) return refuse_after_columns(id);
+    }
     return true;
+  }
+
+  bool refuse_after_columns(NodeId id) {
+    return refuse(Reason::needs_whole_tensor,
+                  fmt::format("{} needs {} of all rows", described(graph_, id),
+                              described(graph_, columns_[0])));
   }
 
   const Graph& graph_;
@@ -574,6 +538,8 @@ class DomainFinder {
   std::optional<std::set<std::string>> sizes_;
   Decision no_;
   std::vector<NodeId> reductions_, scans_;
+  std::vector<NodeId> columns_;  // reductions over columns where the others are over rows
+  std::set<NodeId> after_columns_;
   NodeId contraction_ = -1, scatter_ = -1, anchor_ = -1;
   std::map<NodeId, std::vector<std::pair<NodeId, int>>> uses_;
   std::map<NodeId, Index> known_;

@@ -17,7 +17,8 @@ struct Evaluation {
   std::vector<Sym> index;
   Sym elements;                   // distinct elements, at most
   Sym executions;                 // how often the loops come here, for one pass
-  bool per_row = false;           // uses no reduced variable: once, between the passes
+  bool per_row = false;           // uses no reduced variable: once, between the passes; or is
+                                  // made of columns' results, once after all rows
   bool run_time = false;          // rows picked by a gather
   std::vector<NodeId> consumers;  // nodes that asked for it
   bool stored = false;            // the group stores this value at this index
@@ -43,6 +44,14 @@ struct ReducedRuns {
   bool trailing = false;  // the last dimension that is not 1 is reduced
 };
 ReducedRuns reduced_runs(const Graph& graph, NodeId reduction);
+
+// The variables that are not reduced, as one: how many rows, and the number of one.
+Sym row_count(const Domain& domain);
+Sym row_number(const Domain& domain);
+bool is_column(const Domain& domain, NodeId reduction);  // one of `columns`
+// `first`, and those of `nodes` (topological) that need them.
+std::set<NodeId> after(const Graph& graph, const std::vector<NodeId>& nodes,
+                       const std::vector<NodeId>& first);
 
 // The domain variable along which a scan at `index` runs (empty: one element), and its direction.
 struct ScanLine {

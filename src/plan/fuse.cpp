@@ -334,6 +334,15 @@ Decision Fusion::fits(const Cluster& a, const Cluster& b, size_t most) const {
   return yes;
 }
 
+// The domain and work of its nodes and outputs, if they have one and the device a kernel for it.
+Decision Fusion::find_work(Union* all) const {
+  Decision decision = analyze(graph_, all->nodes, all->outputs, &all->analysis);
+  if (!decision) return decision;
+  const GroupCost cost = measure(graph_, all->analysis, &device_, options_.sizes);
+  all->work = work_of(cost);
+  return rows_with_columns(graph_, all->analysis, cost, device_);
+}
+
 Decision Fusion::try_merge(int p, int c, Union* merged, bool sibling) {
   const Cluster& into = at(p);
   const Cluster& from = at(c);
@@ -348,9 +357,8 @@ Decision Fusion::try_merge(int p, int c, Union* merged, bool sibling) {
   merged->nodes = united(into.nodes, from.nodes);
   merged->outputs = united(into.outputs, from.outputs);
   std::erase_if(merged->outputs, [&](NodeId value) { return !read_outside(value, p, c); });
-  Decision decision = analyze(graph_, merged->nodes, merged->outputs, &merged->analysis);
+  Decision decision = find_work(merged);
   if (!decision) return decision;
-  merged->work = work_of(merged->analysis);
   if (options_.fusion == FusionMode::automatic) return gain(p, c, merged, sibling);
   return decision;
 }

@@ -59,6 +59,7 @@ class Fusion {
   void join_producers(int unit);
   void try_again();
   Decision try_edge(const Edge& edge);
+  Decision find_work(Union* all) const;
   Decision try_merge(int into, int from, Union* merged, bool sibling);
   bool extend_elementwise(int into, int from);
   bool join_alike(int into, int from);

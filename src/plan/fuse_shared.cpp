@@ -186,8 +186,7 @@ std::optional<Fusion::Recomputation> Fusion::weigh(int owner, NodeId value) {
     Union next;
     next.nodes = united(consumer.nodes, r.again);
     next.outputs = consumer.outputs;
-    if (!analyze(graph_, next.nodes, next.outputs, &next.analysis)) return std::nullopt;
-    next.work = work_of(next.analysis);
+    if (!find_work(&next)) return std::nullopt;
     const Cluster::Moved& alone = moved(c);
     auto found = alone.read.find(value);
     Sym read = found == alone.read.end() ? Sym(0) : found->second;

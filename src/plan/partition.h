@@ -46,6 +46,10 @@ std::vector<Group> build_groups(const Graph& graph, const UnitGraph& units,
                                 const std::vector<Part>& parts, const DeviceModel& device,
                                 const PlanOptions& options, int* failed = nullptr);
 
+// Whether the device has a kernel for rows and columns of one input; yes where there are not both.
+Decision rows_with_columns(const Graph& graph, const Analysis& analysis, const GroupCost& cost,
+                           const DeviceModel& device);
+
 std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
                                        const Analysis& analysis, const GroupCost& cost,
                                        const DeviceModel& device, Numerics numerics);

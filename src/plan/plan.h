@@ -35,11 +35,14 @@ struct DomainVar {
   bool reduced;
 };
 
-// The iteration space of a group. Reductions of a group all reduce the same variables. Adjacent
-// reduced dimensions are one variable; size-1 dimensions have none.
+// The iteration space of a group. Reductions of a group all reduce the same variables, but for
+// `columns`. Adjacent reduced dimensions are one variable; size-1 dimensions have none.
 struct Domain {
   std::vector<DomainVar> vars;    // in the order of the anchor's dimensions
   bool trailing_reduced = false;  // the last variable is reduced: canonical order "trailing"
+  // Reductions over all variables but the last, where the others reduce that one: rows and columns
+  // of one input. Ascending.
+  std::vector<NodeId> columns;
   // Index of each group output, each reduction's result, and of the contraction's result, in vars.
   std::map<NodeId, std::vector<Sym>> index;
   Ranges ranges() const;

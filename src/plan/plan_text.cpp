@@ -79,6 +79,10 @@ class Printer {
     if (!parts.empty()) text += " when " + join(parts, " and ");
     if (s.block_rows > 0) text += fmt::format(", blocks of {} rows", s.block_rows);
     if (!s.staged.empty()) text += ", keeps " + names(s.staged);
+    if (!s.fetched.empty()) {
+      text += fmt::format(", fetches {}, {} row{} at once, {} ahead", names(s.fetched),
+                          s.rows_together, s.rows_together == 1 ? "" : "s", s.rows_ahead);
+    }
     out_.line(text);
   }
 

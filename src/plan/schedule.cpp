@@ -6,7 +6,7 @@
 #include "base/cuda_threads.h"
 #include "graph/index_map.h"
 #include "graph/reduction_order.h"
-#include "plan/partition.h"
+#include "plan/rows_with_columns.h"
 
 namespace ingot {
 namespace {
@@ -81,36 +81,6 @@ std::optional<Schedule> column_bands(const Group& group, const Analysis& analysi
   return schedule;
 }
 
-// The place in memory of a node's element; a size-1 dimension is always at 0.
-Sym flat_place(const Graph& graph, NodeId id, std::vector<Sym> index) {
-  const Shape& shape = graph[id].type.shape;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d].is(1)) index[d] = Sym(0);
-  }
-  return flat_index(shape, index);
-}
-
-// Whether a value is read at some elements of a row only, as by pad, concat and gather: its row in
-// the order of the group's may begin before the buffer, so it cannot be loaded as a whole.
-bool reads_parts(const Graph& graph, const Group& group) {
-  return std::ranges::any_of(group.nodes, [&](NodeId id) {
-    const Node& node = graph[id];
-    if (op_info(node.op).category != Category::movement) return false;
-    std::vector<Sym> index;
-    Ranges ranges;
-    for (const Sym& size : node.type.shape) {
-      const std::string name = fmt::format("@{}", index.size());
-      index.push_back(Sym::var(name));
-      ranges[name] = size;
-    }
-    for (size_t k = 0; k < node.operands.size(); ++k) {
-      const Access access = operand_access(graph, id, static_cast<int>(k), index, ranges);
-      if (!access.guards.empty() || access.run_time_dim >= 0) return true;
-    }
-    return false;
-  });
-}
-
 // Whether an element follows from its place, as of iota and random.
 bool counts_places(const Graph& graph, const Group& group) {
   return std::ranges::any_of(group.nodes, [&](NodeId id) {
@@ -123,7 +93,7 @@ bool counts_places(const Graph& graph, const Group& group) {
 Sym row_vector_bytes(const Graph& graph, const Group& group, const Analysis& analysis) {
   const std::vector<DomainVar>& vars = analysis.domain.vars;
   if (vars.size() < 2 || analysis.levels > 0) return 0;
-  if (reads_parts(graph, group) || counts_places(graph, group)) return 0;
+  if (reads_parts(graph, group.nodes) || counts_places(graph, group)) return 0;
   const std::string& column = vars.back().name;
   auto other_rows = [&](const Sym& place) {
     return std::count_if(vars.begin(), vars.end() - 1,
@@ -156,7 +126,8 @@ Sym row_vector_bytes(const Graph& graph, const Group& group, const Analysis& ana
 std::optional<std::string> tile_variable(const Graph& graph, const Group& group,
                                          const Analysis& analysis) {
   const std::vector<DomainVar>& vars = analysis.domain.vars;
-  if (vars.size() < 2 || analysis.levels > 0 || reads_parts(graph, group)) return std::nullopt;
+  if (vars.size() < 2 || analysis.levels > 0 || reads_parts(graph, group.nodes))
+    return std::nullopt;
   if (std::ranges::any_of(vars, [](const DomainVar& var) { return var.extent.is(0); })) {
     return std::nullopt;
   }
@@ -285,7 +256,7 @@ bool fits_registers(int64_t elements, int64_t bytes, const DeviceModel& device) 
 // The buffers that a chunk of a row reads, if it comes back to them.
 std::vector<NodeId> kept_chunks(const Graph& graph, const Group& group, const Analysis& analysis,
                                 const DeviceModel& device) {
-  if (group.online.empty() || reads_parts(graph, group)) return {};
+  if (group.online.empty() || reads_parts(graph, group.nodes)) return {};
   const std::vector<DomainVar>& vars = group.domain.vars;
   for (const auto& [sum, how] : group.online) {  // the rows serve one pass
     if (analysis.level.at(sum) != analysis.level.at(group.online.begin()->first)) return {};
@@ -308,7 +279,7 @@ std::vector<NodeId> kept_chunks(const Graph& graph, const Group& group, const An
 std::vector<NodeId> kept_rows(const Graph& graph, const Group& group, const GroupCost& cost,
                               const DeviceModel& device) {
   const DomainVar& last = group.domain.vars.back();
-  if (!last.extent.constant() || reads_parts(graph, group)) return {};
+  if (!last.extent.constant() || reads_parts(graph, group.nodes)) return {};
   int64_t bytes = 0;  // of an element, in the pass after which most is kept
   for (int pass = 0; pass + 1 < cost.passes; ++pass) {
     int64_t live = 0;
@@ -382,7 +353,9 @@ Schedule gpu_schedule(const Graph& graph, const Group& group, const Analysis& an
   schedule.name = group.domain.trailing_reduced || vars.size() == 1 ? "rows" : "columns";
   if (schedule.name == "rows" && reduced == 1) {
     schedule.spread_rows = true;
-    if (numerics != Numerics::exact) schedule.lanes = free_lanes(graph, group);
+    if (numerics != Numerics::exact && group.domain.columns.empty()) {
+      schedule.lanes = free_lanes(graph, group);
+    }
     schedule.staged = kept_rows(graph, group, cost, device);
     schedule.name = schedule.staged.empty() ? "warps" : "rows in registers";
     if (schedule.staged.empty()) {
@@ -438,7 +411,8 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
     if (!settled && possible(&schedule)) schedules.push_back(std::move(schedule));
   };
   if (reduces && !columns && !full && analysis.levels == 1 && group.online.empty() &&
-      !group.domain.vars.empty() && group.domain.vars.back().reduced) {
+      group.domain.columns.empty() && !group.domain.vars.empty() &&
+      group.domain.vars.back().reduced) {
     offer(split(analysis, plain.name, device));
   }
   auto streaming = [&](Schedule schedule) {
@@ -448,6 +422,14 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
         {group.traffic.read + group.traffic.written, static_cast<int64_t>(device.cache_bytes)});
     return schedule;
   };
+  if (!group.domain.columns.empty()) {
+    if (device.gpu) plain.block_columns = cuda::warp * cuda::row_lanes;
+    for (Schedule& bands : row_bands(graph, plain, analysis, cost, device)) {
+      if (!device.gpu) offer(streaming(bands));
+      offer(std::move(bands));
+    }
+    plain.name += ", then columns";
+  }
   if (columns) {
     if (std::optional<Schedule> bands = column_bands(group, analysis)) {
       if (device.gpu) bands->block_columns = cuda::warp * cuda::column_lanes;

@@ -15,7 +15,13 @@ struct Schedule {
   bool streaming = false;     // non-temporal stores and prefetch for outputs beyond the cache
   bool split_rows = false;    // few long rows: chunks in parallel, partials combined in order
   bool column_bands = false;  // columns: bands of rows in parallel, partials combined in order
-  bool row_blocks = false;    // four rows side by side: row vectors are loaded once for them
+  bool row_bands = false;     // rows and columns: bands of rows in parallel, each row by row
+  // On a GPU: rows of a band that are worked on at once, and inputs whose next ones are on their
+  // way meanwhile.
+  int64_t rows_together = 1;
+  std::vector<NodeId> fetched;
+  int64_t rows_ahead = 0;
+  bool row_blocks = false;  // four rows side by side: row vectors are loaded once for them
   // On a GPU: each chunk of a row on a warp of its own, or each row of a tile on a few threads;
   // rows that a thread advances side by side; columns that a block of threads covers (0: all of
   // them).

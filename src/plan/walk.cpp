@@ -13,6 +13,9 @@ Walk::Walk(const Graph& graph, const std::vector<NodeId>& nodes, Analysis* analy
       analysis_(*analysis),
       ranges_(analysis->domain.ranges()),
       most_(8 * nodes.size() + 256) {
+  for (const DomainVar& var : analysis_.domain.vars) {
+    if (var.reduced) columns_ = columns_ * var.extent;
+  }
   for (bool reduced : {false, true}) {
     for (const DomainVar& var : analysis_.domain.vars) {
       if (var.reduced == reduced) loops_.push_back(var);
@@ -69,9 +72,9 @@ void Walk::from_reduction(NodeId reduction, const std::vector<Sym>& operand_inde
   visit(operand, {operand_index, element_count(graph_[operand].type.shape), all, false, reduction});
 }
 
-void Walk::from_output(NodeId output, const std::vector<Sym>& index) {
+void Walk::from_output(NodeId output, const std::vector<Sym>& index, bool column) {
   Sym count = element_count(graph_[output].type.shape);
-  visit(output, {index, count, count, false, -1});
+  visit(output, {index, count, count, false, -1, column});
 }
 
 void Walk::from_scan(NodeId scan) {
@@ -108,13 +111,14 @@ bool Walk::seen(std::vector<Evaluation>& list, const Need& need, bool* first) {
       e.consumers.push_back(need.consumer);
     }
     e.stored = e.stored || need.consumer < 0;
+    e.per_row = e.per_row && (need.column || per_row(need.index));
     return true;
   }
   Evaluation e;
   e.index = need.index;
   e.elements = need.elements;
   e.executions = need.executions;
-  e.per_row = per_row(need.index);
+  e.per_row = need.column || per_row(need.index);
   e.run_time = need.run_time;
   if (need.consumer >= 0) e.consumers.push_back(need.consumer);
   e.stored = need.consumer < 0;
@@ -131,7 +135,7 @@ void Walk::visit(NodeId id, Need need) {
   bool first = false;
   if (!inside(id)) {
     if (is_literal(graph_, id)) return;
-    need.executions = executions(need.index, need.executions);
+    need.executions = need.column ? columns_ : executions(need.index, need.executions);
     seen(analysis_.reads[id], need, &first);
     return;
   }
@@ -151,7 +155,7 @@ void Walk::visit(NodeId id, Need need) {
     if (need.consumer >= 0) own[0].consumers.push_back(need.consumer);
     return;
   }
-  need.executions = executions(need.index, need.executions);
+  need.executions = need.column ? columns_ : executions(need.index, need.executions);
   std::vector<Evaluation>& list = analysis_.evaluations[id];
   if (seen(list, need, &first)) return;
   if (++evaluations_ > most_) {
@@ -192,7 +196,7 @@ void Walk::find_levels() {
       auto found = analysis_.level.find(operand);
       if (found != analysis_.level.end()) level = std::max(level, found->second);
     }
-    if (is_reduction(graph_, id)) ++level;
+    if (is_reduction(graph_, id) && !is_column(analysis_.domain, id)) ++level;
     analysis_.level[id] = level;
     analysis_.levels = std::max(analysis_.levels, level);
   }

@@ -13,7 +13,8 @@ class Walk {
   Walk(const Graph& graph, const std::vector<NodeId>& nodes, Analysis* analysis);
 
   void from_reduction(NodeId reduction, const std::vector<Sym>& operand_index);
-  void from_output(NodeId output, const std::vector<Sym>& index);
+  // `column`: made of columns' results, after all rows.
+  void from_output(NodeId output, const std::vector<Sym>& index, bool column);
   void from_scan(NodeId scan);
   // The operands' buffers: of a product, read by the library, or of a scatter.
   void from_memory(NodeId node);
@@ -29,6 +30,7 @@ class Walk {
     Sym executions;
     bool run_time;
     NodeId consumer;
+    bool column = false;
   };
   bool inside(NodeId id) const;
   void visit(NodeId id, Need need);
@@ -43,6 +45,7 @@ class Walk {
   Analysis& analysis_;
   Ranges ranges_;
   std::vector<DomainVar> loops_;  // in the order of the loops: kept, then reduced
+  Sym columns_ = 1;               // of all reduced variables, elements
   size_t evaluations_ = 0, most_;
   std::string refusal_;
   Reason reason_ = Reason::unsupported_pattern;

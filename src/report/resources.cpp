@@ -58,6 +58,7 @@ struct Visitor {
     lifetimes.define(index.name);
   }
   void operator()(const loop::Accumulator& accumulator) const {
+    lifetimes.use(accumulator.from);
     lifetimes.define(accumulator.name);
   }
   void operator()(const loop::Accumulate& accumulate) const {
@@ -74,6 +75,8 @@ struct Visitor {
   }
   void operator()(const loop::Product&) const {}
   void operator()(const loop::Transpose&) const {}
+  void operator()(const loop::Fetch&) const {}
+  void operator()(const loop::Await&) const {}
   void operator()(const loop::Prefetch&) const {}
   void operator()(const std::shared_ptr<loop::Loop>& loop) const { visit(loop->body, lifetimes); }
 };

@@ -26,6 +26,7 @@ std::optional<CudaLaunch> launch_of(const PhaseSource& phase, const Bindings& si
   CudaLaunch launch;
   launch.grid[0] = static_cast<unsigned>(blocks);
   launch.block[0] = static_cast<unsigned>(block);
+  launch.shared_bytes = static_cast<unsigned>(phase.shared_bytes);
   return launch;
 }
 

@@ -47,6 +47,31 @@ TEST(EmulatedPrograms, ShortRowsOfKnownLength) {
   expect_equal(trials);
 }
 
+// In bands, and rows first; rows of part of a warp, several warps and some of their last lanes.
+TEST(EmulatedPrograms, RowsAndColumnsOfOneInput) {
+  const std::string programs[] = {
+      R"(graph f32(x: f32[B, N], y: f32[B, N], g: f32[N]) {
+        m = mean(x, dims=[1], keepdims=true) h = sub(x, m) p = mul(h, y)
+        k = mean(p, dims=[1], keepdims=true) d = sub(y, k) z = mul(d, g)
+        a = sum(p, dims=[0]) b = sum(z, dims=[0]) w = mul(a, g) return z, w, b })",
+      R"(graph bf16(x: bf16[B, N], r: bf16[B, 1]) {
+        h = mul(x, r) s = sum(h, dims=[1], keepdims=true) d = sub(h, s) z = gelu(d)
+        c = max(h, dims=[0]) return z, c })",
+      R"(graph u8(x: u8[B, N], y: u8[B, N]) {
+        s = sum(x, dims=[1]) c = sum(x, dims=[0]) t = ge(x, y) v = all(t, dims=[0]) return s, c, v })"};
+  std::vector<Trial> trials;
+  for (const std::string& text : programs) {
+    for (const std::string_view n : {"128", "130", "1025", "2048", "4100"}) {
+      std::string fixed;
+      for (const char c : text) fixed += c == 'N' ? std::string(n) : std::string(1, c);
+      trials.push_back(trial_of(fixed, {{{"B", 0}}, {{"B", 1}}, {{"B", 3}}}));
+      if (n != "4100") trials.back().sizes.push_back({{"B", 67}});
+      if (n == "128") trials.back().sizes.push_back({{"B", 1100}});
+    }
+  }
+  expect_equal(trials);
+}
+
 TEST(EmulatedPrograms, WorksOfTheBench) { expect_equal(bench_trials()); }
 
 // In `wide` the sums of a row have a warp's lanes, 16 bytes a thread: what the loops say, whole

@@ -41,6 +41,10 @@ constexpr std::string_view every_statement =
   phase q in parallel(1) grain 1 {
     transpose row[8] by 80 = w[q] by B rows 4 columns min(4, B)
     product matmul f32 row[0] = w[0] * w[4*q] sizes m=8, n=`n m`, `for`=8*B
+    fetch row[64*(q % 2)] = w[q] count min(4, B)
+    await 1
+    one: f32 = load row[0]
+    acc more: f32 = max(one) lanes 1
   }
 }
 )";

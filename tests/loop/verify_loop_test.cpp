@@ -142,6 +142,28 @@ TEST(VerifyLoop, TransposedTiles) {
             "transpose s = x: inside a vector loop");
 }
 
+TEST(VerifyLoop, FetchedRows) {
+  EXPECT_EQ(error_of("fetch s[0] = x[p] count 8 await 0 t: f32 = load s[3]"), "no error");
+  EXPECT_EQ(error_of("fetch y[p] = x[p] count 8"), "fetch y = x: 'y' is no scratch buffer");
+  EXPECT_EQ(error_of("fetch s[0] = y[p] count 8"), "fetch s = y: 'y' is no input");
+  EXPECT_EQ(error_of("store s[1] = 1 fetch s[0] = x[p] count 8"),
+            "fetch s = x: 's' is stored to as well");
+  EXPECT_EQ(error_of("fetch s[0] = x[p] count 8 store s[1] = 1"), "store s: it is fetched as well");
+  EXPECT_EQ(error_of("for j in vector(8) { fetch s[j] = x[p] count 8 }"),
+            "fetch s = x: inside a vector loop");
+  EXPECT_EQ(error_of("for j in vector(8) { await 0 }"), "await inside a vector loop");
+}
+
+TEST(VerifyLoop, AccumulatorsThatGoOn) {
+  EXPECT_EQ(error_of("for j in vector(8) { a: f32 = load s[j] acc t: f32 = sum(a) lanes 1 "
+                     "t sum= 1 u: f32 = finish t store s[j] = u }"),
+            "no error");
+  EXPECT_EQ(error_of("a: f32 = load x[p] acc t: f32 = sum(a) lanes 64"),
+            "acc t: from a value, in 64 lanes");
+  EXPECT_EQ(error_of("a: bf16 = load z[p] acc t: f32 = sum(a) lanes 1"),
+            "acc t: 'a' is bf16, not f32");
+}
+
 // A hint may be for a place behind the buffer's end.
 TEST(VerifyLoop, Hints) {
   EXPECT_EQ(error_of("prefetch L2 x[p + 9999999] for j in vector(4) { prefetch L1 z[j] }"),

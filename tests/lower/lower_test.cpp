@@ -127,6 +127,20 @@ const Program programs[] = {
         return y, v })"},
     {"transposed_and_not", R"(graph g(x: f64[66, 66]) {
         t = transpose(x, perm=[1, 0]) y = sub(x, t) return y })"},
+    {"rows_and_columns", R"(graph g(x: f32[B, 70], y: f32[B, 70], g: f32[70]) {
+        m = mean(x, dims=[1], keepdims=true) c = sub(x, m) q = mul(c, c)
+        v = mean(q, dims=[1], keepdims=true) r = rsqrt(v) h = mul(c, r) p = mul(h, y)
+        k = mean(p, dims=[1], keepdims=true) d = sub(y, k) z = mul(d, g)
+        a = sum(p, dims=[0]) b = sum(y, dims=[0], keepdims=true) u = max(z, dims=[0])
+        w = mul(a, g) return z, w, b, u })"},
+    {"rows_and_columns_bf16", R"(graph g(x: bf16[B, 3, 65]) {
+        s = sum(x, dims=[2], keepdims=true) d = sub(x, s) c = sum(d, dims=[0, 1]) r = max(d, dims=[2])
+        return c, r })"},
+    {"rows_and_columns_of_long_rows", R"(graph g(x: f32[B, 2100]) {
+        s = sum(x, dims=[1]) c = sum(x, dims=[0]) m = min(x, dims=[0]) return s, c, m })"},
+    {"rows_and_columns_of_named_length", R"(graph g(x: u8[70, B], t: bool[70, B]) {
+        s = sum(x, dims=[1]) c = prod(x, dims=[0]) a = all(t, dims=[0]) n = any(t, dims=[1])
+        return s, c, a, n })"},
     {"conv", R"(graph g(x: f32[B, 4, 12], w: f32[6, 4, 5], c: f32[6, 1]) {
         y = conv(x, w) z = add(y, c) g = gelu(z) m = max(g, dims=[2]) return m })",
      true},
@@ -141,21 +155,26 @@ void compare(const Program& program, int64_t size) {
   for (FusionMode mode : {FusionMode::off, FusionMode::automatic, FusionMode::all}) {
     PlanOptions options;
     options.fusion = mode;
-    Plan plan = make_plan(graph, device_model("cpu"), options);
-    for (const char* schedule : {"", "rows, streaming", "row blocks", "split", "column bands",
-                                 "transposed tiles", "transposed tiles, streaming"}) {
-      std::vector<Tensor> got =
-          testing::interpret_plan(graph, plan, testing::lower_plan(graph, plan), inputs, schedule);
-      ASSERT_EQ(got.size(), expected.size());
-      for (size_t i = 0; i < got.size(); ++i) {
-        std::string where = fmt::format("{} B={} fusion {} output {}\n{}", program.name, size,
-                                        static_cast<int>(mode), i, print(graph, plan));
-        if (!program.product) {
-          EXPECT_EQ(testing::first_difference(got[i], expected[i]), "") << where;
-          continue;
-        }
-        for (int64_t e = 0; e < got[i].size(); ++e) {
-          ASSERT_NEAR(got[i].get_f64(e), expected[i].get_f64(e), 1e-4) << where;
+    for (const char* device : {"cpu", "h200"}) {
+      if (program.product && device_model(device).gpu) continue;
+      Plan plan = make_plan(graph, device_model(device), options);
+      for (const char* schedule :
+           {"", "rows, streaming", "row blocks", "split", "column bands", "row bands",
+            "row bands, streaming", "transposed tiles", "transposed tiles, streaming"}) {
+        std::vector<Tensor> got = testing::interpret_plan(
+            graph, plan, testing::lower_plan(graph, plan), inputs, schedule);
+        ASSERT_EQ(got.size(), expected.size());
+        for (size_t i = 0; i < got.size(); ++i) {
+          std::string where =
+              fmt::format("{} on {} B={} fusion {} output {}\n{}", program.name, device, size,
+                          static_cast<int>(mode), i, print(graph, plan));
+          if (!program.product) {
+            EXPECT_EQ(testing::first_difference(got[i], expected[i]), "") << where;
+            continue;
+          }
+          for (int64_t e = 0; e < got[i].size(); ++e) {
+            ASSERT_NEAR(got[i].get_f64(e), expected[i].get_f64(e), 1e-4) << where;
+          }
         }
       }
     }

@@ -78,6 +78,25 @@ TEST(Domain, ReductionThroughAReshapeKeepsTheCanonicalOrder) {
   EXPECT_TRUE(f.domain.trailing_reduced);
 }
 
+TEST(Domain, RowsAndColumnsOfOneInput) {
+  Found f = found(R"(graph g(x: f32[B, 6]) {
+      r = sum(x, dims=[1], keepdims=true) d = sub(x, r) c = sum(d, dims=[0]) y = mul(c, 2.0)
+      return d, y })");
+  ASSERT_TRUE(f.decision.fused) << f.decision.detail;
+  EXPECT_EQ(f.vars(), "i0 < B, i1 < 6 reduced");
+  EXPECT_TRUE(f.domain.trailing_reduced);
+  ASSERT_EQ(f.domain.columns.size(), 1u);
+  EXPECT_EQ(f.index("c"), "i1");
+  EXPECT_EQ(f.index("y"), "i1");
+  // Several dimensions of rows count as one, whether they are still apart or not.
+  f = found(R"(graph g(x: f32[B, 3, 6]) {
+      r = sum(x, dims=[2]) c = sum(x, dims=[0, 1]) v = reshape(x, shape=[3 * B, 6])
+      m = max(v, dims=[0]) return r, c, m })");
+  ASSERT_TRUE(f.decision.fused) << f.decision.detail;
+  EXPECT_EQ(f.vars(), "i0 < B, i1 < 3, i2 < 6 reduced");
+  EXPECT_EQ(f.domain.columns.size(), 2u);
+}
+
 TEST(Domain, NothingLeftIsOnePoint) {
   Found f = found("graph g(x: f32[1, 1]) { s = sum(x, dims=[0, 1]) return s }");
   ASSERT_TRUE(f.decision.fused) << f.decision.detail;
@@ -113,7 +132,12 @@ const Refused refused[] = {
         c = neg(b) d = sum(c, dims=[0]) e = slice(a, starts=[0], ends=[3], steps=[1])
         f = sum(e, dims=[0]) return d, f })"},
     {"other_reduced_dimension", Reason::different_iteration_space,
-     "graph g(x: f32[B, 6]) { a = sum(x, dims=[0]) b = sum(x, dims=[1]) return a, b }"},
+     "graph g(x: f32[B, 6, 7]) { a = sum(x, dims=[0]) b = sum(x, dims=[2]) return a, b }"},
+    {"rows_after_columns", Reason::needs_whole_tensor, R"(graph g(x: f32[B, 6]) {
+        a = sum(x, dims=[0]) d = sub(x, a) b = sum(d, dims=[1]) return b })"},
+    {"columns_after_columns", Reason::needs_whole_tensor, R"(graph g(x: f32[B, 6]) {
+        a = sum(x, dims=[0], keepdims=true) b = sum(x, dims=[1]) d = sub(x, a) c = sum(d, dims=[0])
+        return b, c })"},
     {"other_order", Reason::numerics, R"(graph g(x: f32[B, 6]) {
         a = sum(x, dims=[1]) t = transpose(x, perm=[1, 0]) b = sum(t, dims=[0]) return a, b })"},
     {"shifted_statistic", Reason::needs_whole_tensor, R"(graph g(x: f32[8, 6]) {

@@ -182,16 +182,61 @@ INSTANTIATE_TEST_SUITE_P(Programs, OneGroupPlan, ::testing::ValuesIn(one_group),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Plan, ReductionsOverDifferentDimensionsStayApart) {
-  Planned p = planned(R"(graph g(x: f32[B, 64]) {
-      s = sum(x, dims=[1], keepdims=true) d = sub(x, s) c = sum(d, dims=[0]) return c })",
+  Planned p = planned(R"(graph g(x: f32[B, 8, 64]) {
+      s = sum(x, dims=[2], keepdims=true) d = sub(x, s) c = sum(d, dims=[0]) return c })",
                       FusionMode::all);
   EXPECT_EQ(p.plan.groups.size(), 2u) << print(p.graph, p.plan);
   EXPECT_EQ(p.edge("d", "c").reason, Reason::different_iteration_space);
   EXPECT_EQ(
       p.edge("d", "c").detail,
-      "'c' reduces dimension 0 (size B) of 'd' [B, 64], but 's' reduces dimension 1 (size 64) "
-      "of 'x' [B, 64]");
+      "'c' reduces dimension 0 (size B) of 'd' [B, 8, 64], but 's' reduces dimension 2 (size 64) "
+      "of 'x' [B, 8, 64]");
   expect_sums(p);
+}
+
+constexpr const char* rows_and_columns = R"(graph g(x: f32[B, 1024]) {
+    s = mean(x, dims=[1], keepdims=true) d = sub(x, s) y = exp(d) e = mul(d, x)
+    c = sum(e, dims=[0]) return y, c })";
+
+TEST(Plan, RowsAndColumnsOfOneInputAreOneKernel) {
+  for (const char* device : {"cpu", "h200"}) {
+    Planned p = planned(rows_and_columns, FusionMode::automatic, device, {{"B", 32768}});
+    EXPECT_EQ(p.plan.groups.size(), 1u) << print(p.graph, p.plan);
+    EXPECT_EQ(p.edge("d", "e").reason, Reason::row_in_fast_memory);
+    expect_sums(p);
+  }
+  // Few enough for one a time, then many, then few rows.
+  const Planned gpu = planned(rows_and_columns, FusionMode::automatic, "h200", {{"B", 32768}});
+  Names names;
+  for (const Schedule& schedule : gpu.plan.groups[0].schedules) names.push_back(schedule.name);
+  EXPECT_EQ(names.front().substr(0, 9), "row bands");
+  EXPECT_EQ(names.back(), "rows in registers, then columns");
+  EXPECT_EQ(gpu.plan.groups[0].schedules[names.size() - 2].rows_together, 2);
+  EXPECT_EQ(schedules_of(rows_and_columns),
+            (Names{"row bands, streaming", "row bands", "rows, then columns, streaming",
+                   "rows, then columns"}));
+}
+
+// Sums of columns take as many registers as twice the row.
+TEST(Plan, RowsAndColumnsTogetherHaveToFit) {
+  auto refused = [](const std::string& length, const char* device, std::string_view why) {
+    std::string text = rows_and_columns;
+    text.replace(text.find("1024"), 4, length);
+    Planned p = planned(text, FusionMode::automatic, device, {{"B", 32768}});
+    return p.plan.groups.size() == 2 && std::ranges::any_of(p.plan.decisions, [&](const auto& d) {
+             return !d.fused && d.detail == fmt::format(
+                                                "'c' reduces columns where others reduce rows, "
+                                                "and {}",
+                                                why);
+           });
+  };
+  EXPECT_TRUE(refused("N", "h200", "the length of a row, N, is not known"));
+  EXPECT_TRUE(refused("64", "h200", "a row of 64 leaves most threads of a warp without work"));
+  EXPECT_TRUE(refused("65536", "h200",
+                      "a row of 65536 with its columns' results does not stay in registers"));
+  EXPECT_TRUE(refused("1048576", "cpu",
+                      "a row of 1048576 with its columns' results does not stay in fast memory"));
+  EXPECT_FALSE(refused("1024", "h200", ""));
 }
 
 TEST(Plan, ReductionsInDifferentCanonicalOrdersStayApart) {
@@ -246,8 +291,8 @@ TEST(Plan, AGroupThatGrewIsSeenThroughEarlierOnes) {
 }
 
 TEST(Plan, SharedValueGetsTheBytesOfBothChoices) {
-  const char* text = R"(graph g(x: f32[B, 64]) {
-      t = exp(x) r = sum(t, dims=[1]) c = sum(t, dims=[0]) return r, c })";
+  const char* text = R"(graph g(x: f32[B, 2, 32]) {
+      t = exp(x) r = sum(t, dims=[2]) c = sum(t, dims=[0]) return r, c })";
   Planned p = planned(text, FusionMode::all, "cpu", {{"B", 4096}});
   const Decision& again = p.edge("t", "c");
   ASSERT_TRUE(again.fused);
@@ -402,7 +447,7 @@ TEST(Plan, RowsStandSideBySideWhereRowVectorsAreLong) {
 
 // Both column sums read dy itself since its cast is computed again in each.
 TEST(Plan, GroupsThatComputeAValueAgainAreJoinedWhereTheyReadOneBuffer) {
-  const Planned p = planned(R"(graph g(dy: bf16[B, 4096], x: bf16[B, 4096], r: f32[B, 1]) {
+  const Planned p = planned(R"(graph g(dy: bf16[B, 65536], x: bf16[B, 65536], r: f32[B, 1]) {
       a = cast(dy, dtype=f32) b = cast(x, dtype=f32) h = mul(b, r) w = mul(a, h)
       c = mean(w, dims=[-1], keepdims=true) q = mul(h, c) d = sub(a, q) y = cast(d, dtype=bf16)
       v = sum(w, dims=[0]) u = sum(a, dims=[0]) return y, v, u })",

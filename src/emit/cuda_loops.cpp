@@ -163,7 +163,8 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
     for (const Stmt& stmt : loop.body) {
       const auto* load = std::get_if<Load>(&stmt);
       if (load == nullptr || !load->index.uses(loop.var) || is_thread_row(load->buffer)) continue;
-      on_their_way += load->index.uses(phase.var) ? of_row : of_vector;
+      const bool row = load->index.uses(phase.var) || fetched_.contains(load->buffer);
+      on_their_way += row ? of_row : of_vector;
     }
     streams = std::max(streams, on_their_way - of_row);
   });

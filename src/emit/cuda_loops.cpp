@@ -125,7 +125,7 @@ void Emitter::declare_thread_rows(const Phase& phase) {
 void Emitter::emit(const Fetch& fetch) {
   INGOT_CHECK(target_.cuda && target_.threads() == cuda::warp,
               "kernel {}: fetches for a GPU's warps", kernel_.name);
-  const std::optional<int64_t> most = longest(fetch.count);
+  const std::optional<int64_t> most = longest_loop(fetch.count);
   INGOT_CHECK(most, "kernel {}: {} elements are fetched", kernel_.name, fetch.count.text());
   call_line(fmt::format("fetch_row<{}>", *most),
             {pointer(fetch.dst, fetch.dst_index), pointer(fetch.src, fetch.src_index),

@@ -451,7 +451,7 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
     offer(std::move(tiles));
   }
   const bool elementwise = device.gpu && plain.block_columns > 0 && plain.pieces.empty();
-  if (elementwise) offer(gpu_few(group, plain, device));
+  if (elementwise && group.domain.columns.empty()) offer(gpu_few(group, plain, device));
   if (full && !device.gpu) offer(streaming(plain));  // on a GPU a plain store is as fast
   offer(std::move(plain));
   return schedules;

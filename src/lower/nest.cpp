@@ -166,7 +166,8 @@ void Nest::choose_staging() {
       bool same_place =
           flat_index(graph_[output].type.shape, group_.domain.index.at(output)) == staged.flat &&
           graph_[output].type.dtype == staged.dtype;
-      bool last = level_.at(output) == levels_ && on_domain(output);
+      bool last = level_.at(output) == levels_ && on_domain(output) &&
+                  !both_.after_columns.contains(output);
       bool free = std::find(taken.begin(), taken.end(), output) == taken.end();
       if (output == id || (same_place && last && free && staged.buffer.empty())) {
         staged.buffer = values_.buffer(output);

@@ -183,6 +183,12 @@ Decision rows_with_columns(const Graph& graph, const Analysis& analysis, const G
   Decision decision;
   decision.fused = true;
   if (domain.columns.empty()) return decision;
+  if (std::ranges::any_of(domain.vars, [](const DomainVar& var) { return var.extent.is(0); })) {
+    decision.fused = false;
+    decision.reason = Reason::no_gain;
+    decision.detail = "there are no elements";
+    return decision;
+  }
   const Sym& length = domain.vars.back().extent;
   const std::optional<int64_t> bytes = row_bytes(graph, analysis, cost).constant();
   const bool unknown = device.gpu && !length.constant();

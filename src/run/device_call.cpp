@@ -40,7 +40,7 @@ DeviceCallState::DeviceCallState(std::shared_ptr<DeviceProgram> of,
     for (size_t p = 0; p < launches.size(); ++p) {
       if (!launches[p]) continue;
       const CudaFunction& function = kernel.phases[p];
-      if (launches[p]->shared_bytes > usual_shared_bytes) {
+      if (launches[p]->shared_bytes + function.attributes().shared_bytes > usual_shared_bytes) {
         function.allow_shared_bytes(launches[p]->shared_bytes);
       }
       steps.push_back({g, &function, *launches[p]});

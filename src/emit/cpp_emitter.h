@@ -70,8 +70,7 @@ class Emitter : private LaneQuestions {
                      const std::vector<std::string>& body);
   std::string within_text(const loop::IndexValue& index, const std::string& name);
   std::string index_text(const loop::IndexValue& index, const std::string& name);
-  // A statement that keeps the failed check's report and the number it names; by lane inside a
-  // function of the lane.
+  // Keeps the failed check's report and the number it names; in a lane's function by lane.
   template <class Checked>
   std::string raised(const Checked& statement) const {
     bool by_lane = differs_by_lane(statement.guards);

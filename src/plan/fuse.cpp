@@ -268,6 +268,10 @@ bool Fusion::extend_elementwise(int p, int c) {
   if (from.units.size() != 1 || !fits(into, from, most_alike)) return false;
   const FusionUnit& u = unit(from.units[0]);
   if (u.nodes.size() != 1 || u.copy) return false;
+  // From a stored view's elements others may follow that do not follow the other way round.
+  if (std::ranges::any_of(into.outputs, [&](NodeId id) { return is_view(graph_, id); })) {
+    return false;
+  }
   const Node& node = graph_[u.result];
   if (op_info(node.op).category != Category::elementwise) return false;
   const std::vector<Sym>* index = nullptr;

@@ -576,6 +576,16 @@ TEST(Plan, AProductsGroupDoesNotMakeTheProductsOperand) {
   expect_sums(p);
 }
 
+// The turned slice is stored beside what grows: its elements do not follow from theirs.
+TEST(Plan, AGroupWithAStoredViewGrowsOnlyWhereItsDomainHolds) {
+  Planned p = planned(R"(graph g(x: f16[3, 5, 16], ids: u8[3, 2, 16]) {
+      a = gather_elements(x, ids, dim=1) t = transpose(a, perm=[1, 2, 0]) l = leaky_relu(t)
+      s = slice(a, ends=[3, 2, -17], starts=[0, 0, 15], steps=[1, 1, -1]) e = expm1(l)
+      c = concat(l, e, dim=2) return c, s })",
+                      FusionMode::all, "cpu", {});
+  expect_sums(p);
+}
+
 TEST(Plan, ManyIndependentPairsPlanInLinearTime) {
   const auto seconds = [](int pairs) {
     std::string text = "graph g(";

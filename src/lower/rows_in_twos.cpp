@@ -40,8 +40,10 @@ class Copy {
     const auto* name = std::get_if<std::string>(&operand);
     return name == nullptr ? operand : Operand(named(*name));
   }
-  void place(std::vector<Guard>* guards) const {
-    for (Guard& guard : *guards) guard = {at(guard.value), at(guard.lo), at(guard.hi)};
+  template <class Checked>
+  void place_checks(Checked* statement) const {
+    for (Guard& guard : statement->guards) guard = {at(guard.value), at(guard.lo), at(guard.hi)};
+    statement->reported = at(statement->reported);
   }
 
   Stmt copied(Let let) {
@@ -51,15 +53,13 @@ class Copy {
   }
   Stmt copied(Load load) {
     load.index = at(load.index);
-    load.reported = at(load.reported);
-    place(&load.guards);
+    place_checks(&load);
     load.name = defined(load.name);
     return load;
   }
   Stmt copied(IndexValue index) {
     index.value = at(index.value);
-    index.reported = at(index.reported);
-    place(&index.guards);
+    place_checks(&index);
     index.name = defined(index.name);
     return index;
   }

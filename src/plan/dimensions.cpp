@@ -1,6 +1,7 @@
 // Dimensions of ops as the planner counts them: what is reduced, scanned, or one row.
 #include <algorithm>
 
+#include "graph/index_map.h"
 #include "plan/domain.h"
 
 namespace ingot {
@@ -145,6 +146,37 @@ Ranges Domain::ranges() const {
   Ranges ranges;
   for (const DomainVar& var : vars) ranges[var.name] = var.extent;
   return ranges;
+}
+
+bool Domain::is_empty() const {
+  return std::ranges::any_of(vars, [](const DomainVar& var) { return var.extent.is(0); });
+}
+
+Sym flat_place(const Graph& graph, NodeId id, std::vector<Sym> index) {
+  const Shape& shape = graph[id].type.shape;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d].is(1)) index[d] = Sym(0);
+  }
+  return flat_index(shape, index);
+}
+
+bool reads_parts(const Graph& graph, const std::vector<NodeId>& nodes) {
+  return std::ranges::any_of(nodes, [&](NodeId id) {
+    const Node& node = graph[id];
+    if (op_info(node.op).category != Category::movement) return false;
+    std::vector<Sym> index;
+    Ranges ranges;
+    for (const Sym& size : node.type.shape) {
+      const std::string name = fmt::format("@{}", index.size());
+      index.push_back(Sym::var(name));
+      ranges[name] = size;
+    }
+    for (size_t k = 0; k < node.operands.size(); ++k) {
+      const Access access = operand_access(graph, id, static_cast<int>(k), index, ranges);
+      if (!access.guards.empty() || access.run_time_dim >= 0) return true;
+    }
+    return false;
+  });
 }
 
 }  // namespace ingot

@@ -79,6 +79,12 @@ bool reads_memory(const Graph& graph, NodeId node);
 // Needs no buffer: a constant of one element.
 bool is_literal(const Graph& graph, NodeId node);
 
+// The place in memory of a node's element; a size-1 dimension is always at 0.
+Sym flat_place(const Graph& graph, NodeId id, std::vector<Sym> index);
+// Whether a value is read at some elements of a row only, as by pad, concat and gather: its row in
+// the order of the group's may begin before the buffer, so it cannot be loaded as a whole.
+bool reads_parts(const Graph& graph, const std::vector<NodeId>& nodes);
+
 // The smaller of two counts; a min expression where the sizes decide.
 Sym smaller(const Sym& a, const Sym& b);
 

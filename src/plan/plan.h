@@ -46,6 +46,7 @@ struct Domain {
   // Index of each group output, each reduction's result, and of the contraction's result, in vars.
   std::map<NodeId, std::vector<Sym>> index;
   Ranges ranges() const;
+  bool is_empty() const;  // has no elements, at any sizes
 };
 
 struct Traffic {

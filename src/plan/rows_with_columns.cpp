@@ -117,33 +117,6 @@ BandRows band_rows(const Graph& graph, const Analysis& analysis, const GroupCost
 
 }  // namespace
 
-Sym flat_place(const Graph& graph, NodeId id, std::vector<Sym> index) {
-  const Shape& shape = graph[id].type.shape;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d].is(1)) index[d] = Sym(0);
-  }
-  return flat_index(shape, index);
-}
-
-bool reads_parts(const Graph& graph, const std::vector<NodeId>& nodes) {
-  return std::ranges::any_of(nodes, [&](NodeId id) {
-    const Node& node = graph[id];
-    if (op_info(node.op).category != Category::movement) return false;
-    std::vector<Sym> index;
-    Ranges ranges;
-    for (const Sym& size : node.type.shape) {
-      const std::string name = fmt::format("@{}", index.size());
-      index.push_back(Sym::var(name));
-      ranges[name] = size;
-    }
-    for (size_t k = 0; k < node.operands.size(); ++k) {
-      const Access access = operand_access(graph, id, static_cast<int>(k), index, ranges);
-      if (!access.guards.empty() || access.run_time_dim >= 0) return true;
-    }
-    return false;
-  });
-}
-
 std::vector<Schedule> row_bands(const Graph& graph, const Schedule& plain, const Analysis& analysis,
                                 const GroupCost& cost, const DeviceModel& device) {
   const Sym rows = row_count(analysis.domain);
@@ -183,7 +156,7 @@ Decision rows_with_columns(const Graph& graph, const Analysis& analysis, const G
   Decision decision;
   decision.fused = true;
   if (domain.columns.empty()) return decision;
-  if (std::ranges::any_of(domain.vars, [](const DomainVar& var) { return var.extent.is(0); })) {
+  if (domain.is_empty()) {
     decision.fused = false;
     decision.reason = Reason::no_gain;
     decision.detail = "there are no elements";

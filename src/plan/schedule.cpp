@@ -128,9 +128,7 @@ std::optional<std::string> tile_variable(const Graph& graph, const Group& group,
   const std::vector<DomainVar>& vars = analysis.domain.vars;
   if (vars.size() < 2 || analysis.levels > 0 || reads_parts(graph, group.nodes))
     return std::nullopt;
-  if (std::ranges::any_of(vars, [](const DomainVar& var) { return var.extent.is(0); })) {
-    return std::nullopt;
-  }
+  if (analysis.domain.is_empty()) return std::nullopt;
   auto stride = [&](NodeId id, const std::vector<Sym>& index, const DomainVar& var) {
     std::optional<Sym> found = flat_place(graph, id, index).stride(var.name);
     return found ? *found : Sym(-1);  // not of the kind that is sought

@@ -9,64 +9,17 @@
 
 #include "base/error.h"
 #include "graph/passes/passes.h"
+#include "support/planned.h"
 
 namespace ingot {
 namespace {
 
-struct Planned {
-  Graph graph;
-  Plan plan;
-
-  NodeId node(std::string_view name) const {
-    for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      if (graph.nodes[i].name == name) return static_cast<NodeId>(i);
-    }
-    throw std::runtime_error("no node " + std::string(name));
-  }
-  const Decision& edge(std::string_view producer, std::string_view consumer) const {
-    for (const Decision& d : plan.decisions) {
-      if (d.producer == node(producer) && d.consumer == node(consumer)) return d;
-    }
-    throw std::runtime_error("no decision");
-  }
-  int64_t fused(const Bindings& sizes) const {
-    Sym total(0);
-    for (const Group& group : plan.groups) total = total + group_bytes(group);
-    return total.evaluate(sizes);
-  }
-};
-
-Planned planned(std::string_view text, FusionMode mode = FusionMode::automatic,
-                const char* device = "cpu", Bindings sizes = {}) {
-  Planned result;
-  result.graph = run_graph_passes(parse_graph(text, "test"));
-  PlanOptions options;
-  options.fusion = mode;
-  options.sizes = std::move(sizes);
-  result.plan = make_plan(result.graph, device_model(device), options);
-  return result;
-}
-
-using Names = std::vector<std::string>;
-
-// The names of the first group's schedules.
-Names schedules_of(std::string_view text) {
-  Names names;
-  const Planned p = planned(text);
-  for (const Schedule& schedule : p.plan.groups[0].schedules) names.push_back(schedule.name);
-  return names;
-}
-
-// The shares of the decisions are the difference between both programs.
-void expect_sums(const Planned& p) {
-  Sym fused(0), saved(0);
-  for (const Group& group : p.plan.groups) fused = fused + group_bytes(group);
-  for (const Decision& d : p.plan.decisions) saved = saved + d.bytes_saved;
-  EXPECT_EQ((p.plan.separate_bytes - fused).text(), saved.text()) << print(p.graph, p.plan);
-}
-
-const char* bias_gelu =
-    "graph g(x: bf16[B, 8192], b: bf16[8192]) { t = add(x, b) y = gelu(t) return y }";
+using testing::bias_gelu;
+using testing::expect_sums;
+using testing::Names;
+using testing::Planned;
+using testing::planned;
+using testing::schedules_of;
 
 TEST(Plan, BiasGeluMovesTheBytesOfTheContract) {
   for (const char* device : {"cpu", "h200"}) {
@@ -410,41 +363,6 @@ TEST(Plan, ProductReadsStridedViewsInPlaceAndOthersFromACopy) {
   expect_sums(copied);
 }
 
-TEST(Plan, BlocksOfAProductDependOnStaticShapesOnly) {
-  Planned p = planned("graph g(x: f32[B, 8], w: f32[8, 1024]) { y = matmul(x, w) return y }");
-  EXPECT_EQ(p.plan.groups[0].schedules[0].block_rows, 64);
-  EXPECT_FALSE(p.plan.groups[0].batch_invariant);
-}
-
-TEST(Plan, StreamingIsChosenBySizeAtRunTime) {
-  Planned p = planned(bias_gelu);
-  const std::vector<Schedule>& schedules = p.plan.groups[0].schedules;
-  ASSERT_EQ(schedules.size(), 2u);
-  EXPECT_TRUE(schedules[0].streaming);
-  EXPECT_EQ(schedules[0].guards[0].value.text(), "32768*B + 16384");
-  EXPECT_EQ(schedules[0].guards[0].minimum, 32 << 20);
-  EXPECT_TRUE(schedules[1].guards.empty());
-}
-
-TEST(Plan, RowsStandSideBySideWhereRowVectorsAreLong) {
-  EXPECT_EQ(schedules_of("graph g(x: f32[B, N], b: f32[N]) { y = add(x, b) return y }"),
-            (Names{"row blocks, streaming", "row blocks", "rows, streaming", "rows"}));
-  // Always large: the second one is for outputs that do not lie on a line.
-  EXPECT_EQ(schedules_of("graph g(x: f32[4096, 16384], b: f32[16384]) { y = add(x, b) return y }"),
-            (Names{"row blocks, streaming", "row blocks"}));
-  EXPECT_EQ(schedules_of("graph g(x: f32[64, 1024], b: f32[1024]) { y = add(x, b) return y }"),
-            Names{"rows"});
-  EXPECT_EQ(schedules_of("graph g(x: f32[8, 16384], b: f32[16384]) { y = add(x, b) return y }"),
-            Names{"rows"});
-  // Nothing is the same in every row; or not every subscript counts with the columns.
-  EXPECT_EQ(schedules_of("graph g(x: f32[64, 16384], c: f32[64, 1]) { y = add(x, c) return y }"),
-            Names{"rows"});
-  EXPECT_EQ(
-      schedules_of("graph g(x: f32[16384, 64], b: f32[16384]) { t = transpose(x, perm=[1, 0]) "
-                   "y = add(t, b) return y }"),
-      Names{"transposed tiles"});
-}
-
 // Both column sums read dy itself since its cast is computed again in each.
 TEST(Plan, GroupsThatComputeAValueAgainAreJoinedWhereTheyReadOneBuffer) {
   const Planned p = planned(R"(graph g(dy: bf16[B, 65536], x: bf16[B, 65536], r: f32[B, 1]) {
@@ -454,76 +372,6 @@ TEST(Plan, GroupsThatComputeAValueAgainAreJoinedWhereTheyReadOneBuffer) {
                             FusionMode::automatic, "h200", {{"B", 32768}});
   ASSERT_EQ(p.plan.groups.size(), 2u);
   EXPECT_EQ(p.plan.groups[1].outputs.size(), 2u);
-}
-
-TEST(Plan, ColumnsAreReducedInBandsOfRows) {
-  EXPECT_EQ(schedules_of("graph g(x: f32[B, 1024]) { s = sum(x, dims=[0]) return s }"),
-            (Names{"column bands, streaming", "column bands", "columns"}));
-  EXPECT_EQ(schedules_of("graph g(x: f32[1024, 1024]) { s = sum(x, dims=[0]) return s }"),
-            Names{"column bands"});
-  EXPECT_EQ(schedules_of("graph g(x: f32[8, 1024]) { s = sum(x, dims=[0]) return s }"),
-            Names{"columns"});
-  // The sum is needed beside every element of the column.
-  EXPECT_EQ(
-      schedules_of("graph g(x: f32[1024, 1024]) { s = sum(x, dims=[0]) y = sub(x, s) return y }"),
-      Names{"columns"});
-}
-
-TEST(Plan, OperandsThatAreReadAcrossTheirRowsAreTurnedOverInTiles) {
-  EXPECT_EQ(
-      schedules_of("graph g(x: f32[B, N]) { t = transpose(x, perm=[1, 0]) y = exp(t) return y }"),
-      (Names{"transposed tiles, streaming", "transposed tiles", "rows, streaming", "rows"}));
-  EXPECT_EQ(
-      schedules_of("graph g(x: f32[64, 8, 32]) { y = transpose(x, perm=[0, 2, 1]) return y }"),
-      Names{"rows"});  // rows of 8
-  EXPECT_EQ(schedules_of("graph g(x: f32[4, 16, 64, 64]) { y = transpose(x, perm=[0, 2, 1, 3]) "
-                         "return y }"),
-            Names{"rows"});  // the last dimension stays the last
-}
-
-TEST(Plan, AGpusTilesAreWholeLinesOfBothSides) {
-  auto tiles = [](const std::string& text) {
-    const Planned p = planned(text, FusionMode::automatic, "h200");
-    const Schedule& first = p.plan.groups[0].schedules[0];
-    return first.name == "transposed tiles" ? std::pair(first.tile_rows, first.tile_columns)
-                                            : std::pair(int64_t{0}, int64_t{0});
-  };
-  using Sizes = std::pair<int64_t, int64_t>;
-  auto turned = [](const std::string& dtype) {
-    return fmt::format("graph g(x: {}[256, 256]) {{ y = transpose(x, perm=[1, 0]) return y }}",
-                       dtype);
-  };
-  EXPECT_EQ(tiles(turned("bf16")), Sizes(64, 64));
-  EXPECT_EQ(tiles(turned("f32")), Sizes(64, 32));
-  EXPECT_EQ(tiles(turned("f64")), Sizes(32, 32));
-  EXPECT_EQ(tiles(turned("u8")), Sizes(128, 128));
-  // Of many operands smaller ones; of more than shared memory holds, none.
-  auto sum_of = [](int count) {
-    std::string inputs, body;
-    for (int i = 0; i < count; i++) {
-      inputs += fmt::format("{}x{}: f64[256, 256]", i == 0 ? "" : ", ", i);
-      body += fmt::format("t{0} = transpose(x{0}, perm=[1, 0]) ", i);
-      body += i == 0 ? "s0 = neg(t0) " : fmt::format("s{0} = add(s{1}, t{0}) ", i, i - 1);
-    }
-    return fmt::format("graph g({}) {{ {} return s{} }}", inputs, body, count - 1);
-  };
-  EXPECT_EQ(tiles(sum_of(6)), Sizes(32, 32));
-  EXPECT_EQ(tiles(sum_of(7)), Sizes(0, 0));
-}
-
-TEST(Plan, FewLongRowsAreSplit) {
-  Planned p = planned("graph g(x: f32[B, 1000000]) { s = sum(x, dims=[1]) return s }");
-  const Schedule& split = p.plan.groups[0].schedules[0];
-  EXPECT_TRUE(split.split_rows);
-  EXPECT_EQ(split.guards.size(), 1u);  // the length holds for every B
-}
-
-TEST(Plan, OutputsThatAreAlwaysLargeKeepAScheduleForUnalignedOnes) {
-  Planned p = planned("graph g(x: f32[5000000]) { y = neg(x) return y }");
-  const std::vector<Schedule>& schedules = p.plan.groups[0].schedules;
-  ASSERT_EQ(schedules.size(), 2u);
-  EXPECT_TRUE(schedules[0].streaming && schedules[0].guards.empty());
-  EXPECT_FALSE(schedules[1].streaming);
 }
 
 // x is read forwards and backwards in one group.
@@ -541,11 +389,6 @@ TEST(Plan, WhatIsLeftOfAGroupStillHasADomain) {
       d = sub(s, m) v = reshape(x1, shape=[200, 2]) r = relu(v) return r, d, a })",
                       FusionMode::automatic);
   expect_sums(p);
-}
-
-TEST(Plan, SoftmaxKeepsItsExponentialsBetweenPasses) {
-  Planned p = planned("graph g(x: f32[B, 64]) { y = softmax(x, dim=-1) return y }");
-  EXPECT_EQ(p.plan.groups[0].schedules.back().staged, std::vector<NodeId>{p.node("y.exp")});
 }
 
 TEST(Plan, SeveralReductionsOfOneInputReadItOnce) {

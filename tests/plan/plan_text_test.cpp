@@ -4,9 +4,12 @@
 #include "base/error.h"
 #include "graph/passes/passes.h"
 #include "plan/plan.h"
+#include "support/planned.h"
 
 namespace ingot {
 namespace {
+
+using testing::expect_sums;
 
 const char* program = R"(graph g(x: f32[B, 64], b: f32[64]) {
   t = add(x, b)
@@ -78,16 +81,9 @@ TEST(PlanText, EditedGroupsAreTaken) {
   for (const Decision& d : plan.decisions) EXPECT_EQ(d.reason, Reason::user_plan);
 }
 
-void expect_bytes_to_sum(const Plan& plan) {
-  Sym fused(0), saved(0);
-  for (const Group& group : plan.groups) fused = fused + group_bytes(group);
-  for (const Decision& d : plan.decisions) saved = saved + d.bytes_saved;
-  EXPECT_EQ((plan.separate_bytes - fused).text(), saved.text());
-}
-
 TEST(PlanText, CompositesMayBeCutAndTheBytesStillSum) {
   Graph g = graph();
-  expect_bytes_to_sum(read(g, two_groups("t, u, " + parts(g, 0, 1), parts(g, 1))));
+  expect_sums(g, read(g, two_groups("t, u, " + parts(g, 0, 1), parts(g, 1))));
 }
 
 // Both compute where x is a NaN: the part of one composite stands in the other's group too.
@@ -101,7 +97,7 @@ TEST(PlanText, PartsThatSeveralGroupsComputeReadBack) {
   ASSERT_NE(text.find("computes again a.here_nan"), std::string::npos) << text;
   Plan again = read(g, text);
   EXPECT_EQ(groups_only(print(g, again)), groups_only(text));
-  expect_bytes_to_sum(again);
+  expect_sums(g, again);
 }
 
 struct Wrong {

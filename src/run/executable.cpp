@@ -30,11 +30,7 @@ struct RunMemory {
   std::vector<void*> buffers;
   std::vector<KernelReport> reports;  // of each thread
   std::vector<KernelPlace> variants;  // of each group, for this run
-  int64_t grains_alone = 0;           // done by the caller so far, while the pool sleeps
 };
-
-// What a sleeping pool's way to work is worth: it takes 33 µs, a grain of arithmetic 2 to 6.
-constexpr int64_t waking_grains = 16;
 
 }  // namespace
 
@@ -223,7 +219,7 @@ Location Executable::State::place_of(const Group& group, const std::string& repo
 }
 
 // One contiguous part for each thread, as many as the grain makes worth it; all of them here, while
-// what there was to do in this run is not worth waking the pool.
+// there is too little to do to wake the pool.
 void Executable::State::run_phase(KernelPlace place, size_t phase, const VariantSizing& numbers,
                                   int64_t scratch_bytes, RunMemory& memory,
                                   ProductRun& products) const {
@@ -234,10 +230,7 @@ void Executable::State::run_phase(KernelPlace place, size_t phase, const Variant
   const int64_t grains = (extent - 1) / grain + 1;
   int64_t parts = std::min<int64_t>(grains, threads);
   const bool known = grain > 1;  // a single iteration may be any amount of work
-  if (parts > 1 && known && memory.grains_alone + grains < waking_grains && pool->asleep()) {
-    memory.grains_alone += grains;
-    parts = 1;
-  }
+  if (parts > 1 && known && pool->asleep() && !pool->worth_waking(grains)) parts = 1;
   auto body = [&](int part) {
     KernelCall call{};
     call.buffers = memory.buffers.data();
@@ -310,7 +303,6 @@ void Executable::run(const std::vector<TensorView>& inputs, const std::vector<Te
   state.place_outputs(inputs, outputs, *sizing, memory);
   if (timings != nullptr) timings->clear();
   memory.variants.clear();
-  memory.grains_alone = 0;
   for (size_t g = 0; g < state.kernels->groups(); ++g) {
     memory.variants.push_back(state.choose_variant(g, *sizing, memory));
   }

@@ -24,6 +24,10 @@ class ThreadPool {
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
   // Whether a call would have to wake a worker first.
   bool asleep() const;
+  // Whether to wake it for `grains` more of work: with what callers were told to do alone in the
+  // last half millisecond, it is more than a worker's way out of its sleep. So one short call is
+  // not delayed, and many of them in a row get all threads.
+  bool worth_waking(int64_t grains);
 
   // Calls work(context, part) for every part in [0, parts), parts ≤ threads(), part 0 on the
   // caller's thread; returns when all are done. If the pool is busy with another caller's work, or
@@ -55,6 +59,8 @@ class ThreadPool {
   int64_t spin_us_;
   unsigned forks_;  // of this process when the workers were started
   std::mutex busy_;
+  // Work that callers did alone since then, in microseconds of the steady clock.
+  std::atomic<int64_t> alone_grains_ = 0, alone_since_ = 0;
   // The call in progress.
   Work work_ = nullptr;
   void* context_ = nullptr;

@@ -388,7 +388,7 @@ TEST(Executable, LeavesTheCallersFlushModesAndComputesWithItsOwn) {
 }
 #endif
 
-// Work that is done sooner than a worker is awake; a second small kernel adds to it.
+// Work that is done sooner than a worker is awake; calls in a row add up.
 TEST(Executable, ASmallRunLetsThePoolSleep) {
   GraphBuilder builder("one");
   const NodeId x = builder.input("x", DType::f32, {Sym::var("B")});
@@ -420,6 +420,13 @@ TEST(Executable, ASmallRunLetsThePoolSleep) {
   bool awake = false;  // for half a millisecond after each of these
   for (int attempt = 0; attempt < 100 && !awake; ++attempt) {
     run(2000);
+    awake = !pool->asleep();
+  }
+  EXPECT_TRUE(awake);
+  ASSERT_TRUE(asleep());
+  awake = false;  // a run is not worth it, twenty of them in a row are
+  for (int call = 0; call < 20000 && !awake; ++call) {
+    run(4);
     awake = !pool->asleep();
   }
   EXPECT_TRUE(awake);

@@ -44,10 +44,11 @@ test-all: ## and the long ones, and the tests under the address, undefined-behav
 	@echo "test-all: running"
 	@$(RUN_TESTS)
 
-test-gpu: ## the tests of folder tests/gpu, on a machine with a GPU
+test-gpu: ## the tests of folder tests/gpu, on a machine with a GPU; then under compute-sanitizer
 	@scripts/install.sh build test
 	@$(MAKE) --no-print-directory compile
-	@$(RUN_TESTS) --only gpu
+	@$(RUN_TESTS) --only gpu --jobs $$(nproc)
+	@python3 tools/compute_sanitizer.py $(BUILD)
 
 bench: ## every program of bench/ but gpu_*, then the same works in NumExpr and JAX
 	@scripts/install.sh build

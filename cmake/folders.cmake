@@ -66,19 +66,31 @@ function(ingot_programs directory pattern)
 endfunction()
 
 # Registers a test: label = folder, *_long_test = only in `make test-all`. Compiled kernels and
-# results stay in the build folder.
+# results stay in the build folder. Further arguments: the command, and variables for it.
 function(ingot_register_test name folder)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "COMMAND;ENVIRONMENT")
   set(labels ${folder})
   set(timeout 300)
   if(name MATCHES "_long_test$")
     list(APPEND labels long)
     set(timeout 10800)  # every f32 function over all operands takes an hour of two cores
   endif()
-  add_test(NAME ${folder}/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  add_test(NAME ${folder}/${name} COMMAND ${arg_COMMAND}
+    WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   set_tests_properties(${folder}/${name} PROPERTIES
     LABELS "${labels}"
     TIMEOUT ${timeout}
-    ENVIRONMENT "INGOT_CACHE_DIR=${PROJECT_BINARY_DIR}/tests/cache;INGOT_CLI=${PROJECT_BINARY_DIR}/ingot;INGOT_SOURCE_DIR=${PROJECT_SOURCE_DIR};GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/tests/results/${folder}/${name}.xml")
+    ENVIRONMENT "INGOT_CACHE_DIR=${PROJECT_BINARY_DIR}/tests/cache;INGOT_CLI=${PROJECT_BINARY_DIR}/ingot;INGOT_SOURCE_DIR=${PROJECT_SOURCE_DIR};GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/tests/results/${folder}/${name}.xml;${arg_ENVIRONMENT}")
+endfunction()
+
+# Programs on a GPU: shares of the test cases, as NVRTC compiles one kernel of a process at a time.
+function(ingot_register_shares name folder target)
+  set(shares 16)
+  math(EXPR last "${shares} - 1")
+  foreach(share RANGE ${last})
+    ingot_register_test(${name}_${share} ${folder} COMMAND ${target}
+      ENVIRONMENT GTEST_TOTAL_SHARDS=${shares} GTEST_SHARD_INDEX=${share})
+  endforeach()
 endfunction()
 
 # tests/FOLDER/*_test.cpp: a GoogleTest program each. tests/FOLDER/*_test.py: run by Python.
@@ -94,7 +106,7 @@ function(ingot_tests)
     get_filename_component(name ${script} NAME_WE)
     get_filename_component(folder ${script} DIRECTORY)
     get_filename_component(folder ${folder} NAME)
-    ingot_register_test(${name} ${folder} Python3::Interpreter ${script})
+    ingot_register_test(${name} ${folder} COMMAND Python3::Interpreter ${script})
   endforeach()
   if(NOT tests AND NOT fuzzers)
     return()
@@ -149,7 +161,11 @@ function(ingot_tests)
     endif()
     if(name MATCHES "_test$")
       target_link_libraries(${target} PRIVATE GTest::gtest_main)
-      ingot_register_test(${name} ${folder} ${target})
+      if(target STREQUAL "gpu_programs_test")
+        ingot_register_shares(${name} ${folder} ${target})
+      else()
+        ingot_register_test(${name} ${folder} COMMAND ${target})
+      endif()
     endif()
   endforeach()
 endfunction()

@@ -5,6 +5,7 @@ A GoogleTest program counts once a test case, another test once. A program that 
 result file (a crash, a time-out) counts as one failure beside none of its cases.
 """
 import argparse
+import collections
 import os
 import pathlib
 import shutil
@@ -29,18 +30,33 @@ def count_cases(file):
     return passed, failed, skipped
 
 
+def by_reason(skipped):
+    """One line for many cases that were skipped for one reason."""
+    cases = collections.defaultdict(list)
+    for name in skipped:
+        case, _, reason = name.partition(": ")
+        cases[reason].append(case)
+    lines = []
+    for reason, names in cases.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        lines.append(f"{names[0]}{more}: {reason}" if reason else "\n  ".join(names))
+    return lines
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--only", help="label (the folder of tests/)")
     parser.add_argument("--exclude", help="label")
+    parser.add_argument("--jobs", type=int, default=2, help="tests at once")
     args = parser.parse_args()
 
     tests = (args.build / "tests").resolve()
     shutil.rmtree(tests / "results", ignore_errors=True)
     (tests / "results").mkdir(parents=True)
     report = tests / "results" / "ctest.xml"
-    command = ["ctest", "--test-dir", args.build, "-j2", "--output-on-failure", "--output-junit", report]
+    command = ["ctest", "--test-dir", args.build, f"-j{args.jobs}", "--output-on-failure",
+               "--output-junit", report]
     command += ["-L", f"^{args.only}$"] if args.only else []
     command += ["-LE", f"^{args.exclude}$"] if args.exclude else []
     environment = dict(os.environ)
@@ -69,7 +85,8 @@ def main():
 
     for title, names in (("skipped", skipped), ("failed", failed)):
         if names:
-            print(f"\n{title}: {len(names)}", *names, sep="\n  ")
+            lines = by_reason(names) if title == "skipped" else names
+            print(f"\n{title}: {len(names)}", *lines, sep="\n  ")
     print(f"\n{passed} passed, {len(failed)} failed", flush=True)
     sys.exit(1 if failed or status != 0 or passed == 0 else 0)
 

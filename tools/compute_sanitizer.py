@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Runs the programs of tests/gpu under NVIDIA's compute-sanitizer, one tool after the other.
+
+Each tool has as many processes as there are cores; each process takes its share of the test cases.
+Kernels come from the cache that `make test-gpu` has filled before. Where compute-sanitizer is not
+installed or refuses the device, it says so and ends well.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+FOUND = 99  # exit code of a share in which the tool found something
+
+
+def find_sanitizer():
+    places = ["/usr/local/cuda/bin", os.environ.get("CUDA_HOME", "") + "/bin"]
+    return shutil.which("compute-sanitizer", path=os.pathsep.join([os.environ["PATH"], *places]))
+
+
+def start(sanitizer, tool, program, share, shares, cases, log):
+    environment = dict(os.environ, GTEST_TOTAL_SHARDS=str(shares), GTEST_SHARD_INDEX=str(share))
+    environment.pop("GTEST_OUTPUT", None)
+    command = [sanitizer, "--tool", tool, "--error-exitcode", str(FOUND), "--print-limit", "5",
+               program, f"--gtest_filter={cases}", "--gtest_brief=1"]
+    with open(log, "w") as out:
+        return subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.STDOUT)
+
+
+def first_lines(text, count=40):
+    lines = [line for line in text.splitlines() if line.startswith("=========")]
+    return "\n".join(lines[:count])
+
+
+def run_tool(args, sanitizer, tool, logs):
+    """The findings' texts, or None where the tool does not run here."""
+    files = [logs / f"{tool}_{share}.log" for share in range(args.shares)]
+    processes = [start(sanitizer, tool, args.program, share, args.shares, args.cases, file)
+                 for share, file in enumerate(files)]
+    codes = []
+    for process in processes:
+        try:
+            codes.append(process.wait(timeout=args.seconds))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            codes.append(None)
+    texts = [file.read_text(errors="replace") for file in files]
+    if any("not supported" in text and "ERROR SUMMARY" not in text for text in texts):
+        return None
+    found, passed, late = [], 0, codes.count(None)
+    for code, text in zip(codes, texts):
+        passed += len(re.findall(r"^\[       OK \]", text, re.M))
+        tests = re.search(r"\[  PASSED  \] (\d+) test", text)
+        passed += int(tests.group(1)) if tests else 0
+        if code not in (0, None):
+            found.append(first_lines(text) or text[-2000:])
+    print(f"compute-sanitizer {tool}: {passed} test cases, {len(found)} of {args.shares} shares with"
+          f" findings" + (f", {late} not done after {args.seconds} s" if late else ""), flush=True)
+    return found + ["a share is not done"] * (late > 0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--shares", type=int, default=os.cpu_count())
+    parser.add_argument("--seconds", type=int, default=1800, help="limit of one tool")
+    parser.add_argument("--tools", default=",".join(TOOLS))
+    parser.add_argument("--cases", default="*", help="as --gtest_filter")
+    args = parser.parse_args()
+    args.program = (args.build / "tests/gpu/programs_test").resolve()
+    os.environ.setdefault("INGOT_CACHE_DIR", str((args.build / "tests/cache").resolve()))
+
+    sanitizer = find_sanitizer()
+    if sanitizer is None:
+        sys.exit(print("compute-sanitizer: not installed, skipped"))
+    logs = (args.build / "tests/sanitizer").resolve()
+    logs.mkdir(parents=True, exist_ok=True)
+    findings = []
+    for tool in args.tools.split(","):
+        found = run_tool(args, sanitizer, tool, logs)
+        if found is None:
+            sys.exit(print("compute-sanitizer: refuses this device, skipped"))
+        findings += found
+    for text in findings[:4]:
+        print(text)
+    sys.exit(1 if findings else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -47,6 +47,11 @@ loop::Literal literal_of(const Node& node) {
   return {node.data->get_f64(0), node.data->get_i64(0)};
 }
 
+bool raises(const loop::Stmt& statement) {
+  const auto* load = std::get_if<loop::Load>(&statement);
+  const auto* check = std::get_if<loop::IndexValue>(&statement);
+  return (load != nullptr && load->report >= 0) || (check != nullptr && check->report >= 0);
+}
 }  // namespace
 
 Values::Values(const Graph& graph, const Group& group, Numerics numerics, bool gpu)
@@ -131,6 +136,11 @@ std::vector<loop::Stmt> Values::close() {
 
 bool Values::never_runs(const Scope& scope) { return !scope.var.empty() && scope.extent.is(0); }
 
+// Run-time sizes may be 0.
+bool Values::may_not_run(const Scope& scope) {
+  return !scope.var.empty() && scope.extent.constant().value_or(0) <= 0;
+}
+
 void Values::close_loop(loop::LoopKind kind) {
   if (never_runs(scopes_.back())) {
     close();
@@ -187,11 +197,12 @@ bool Values::knows(const Sym& expression) const {
   });
 }
 
-size_t Values::depth(const std::set<std::string>& names) const {
+size_t Values::depth(const std::set<std::string>& names, bool reports) const {
   size_t deepest = 0;
-  // Nothing leaves a loop that never runs: its subscripts may be out of bounds.
+  // Nothing leaves a loop that never runs: its subscripts may be out of bounds. And no report
+  // leaves a loop that may not run: nobody asked for the element then.
   for (size_t i = 0; i < scopes_.size(); ++i) {
-    if (never_runs(scopes_[i])) deepest = i;
+    if (reports ? may_not_run(scopes_[i]) : never_runs(scopes_[i])) deepest = i;
   }
   for (const std::string& name : names) {
     if (auto found = defined_.find(name); found != defined_.end()) {
@@ -203,7 +214,7 @@ size_t Values::depth(const std::set<std::string>& names) const {
 
 Typed Values::place(loop::Stmt statement, const std::string& name, DType dtype,
                     const std::set<std::string>& needs) {
-  size_t where = depth(needs);
+  size_t where = depth(needs, raises(statement));
   scopes_[where].body.push_back(std::move(statement));
   defined_[name] = where;
   return {name, dtype};

@@ -100,6 +100,7 @@ class Values {
     std::string across = {};
   };
   static bool never_runs(const Scope& scope);
+  static bool may_not_run(const Scope& scope);
   Typed value(NodeId node, const std::vector<Sym>& index, const Context& context);
   Typed compute(NodeId node, const std::vector<Sym>& index, const Context& context);
   Typed elementwise(NodeId node, const std::vector<Sym>& index, const Context& context);
@@ -122,7 +123,7 @@ class Values {
   std::vector<Sym> resolved_index(NodeId node, const std::vector<Sym>& index) const;
   std::string name_of(NodeId node) const;
   bool knows(const Sym& expression) const;
-  size_t depth(const std::set<std::string>& names) const;
+  size_t depth(const std::set<std::string>& names, bool reports) const;
   Typed place(loop::Stmt statement, const std::string& name, DType dtype,
               const std::set<std::string>& needs);
   void add_names(const Sym& expression, std::set<std::string>* names) const;

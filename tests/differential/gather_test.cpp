@@ -85,6 +85,38 @@ TEST(GatherOutOfRange, IsAnErrorInEveryFusionModeAndOnlyThen) {
   }
 }
 
+// One id for all elements of a reduction is checked where the reduction has elements.
+TEST(GatherOutOfRange, OfAReductionWithoutElementsIsNoError) {
+  const char* texts[] = {
+      R"(graph g(t: f32[B, 9], id: i32[]) {
+        e = gather(t, id, dim=1) y = argmax(e, dims=[0]) return y })",
+      R"(graph g(t: f32[9], x: f32[B, 40], id: i32[]) {
+        e = gather(t, id) z = mul(x, e) y = sum(z) return y })",
+      R"(graph g(t: f32[9], x: f32[6, B], id: i32[]) {
+        u = exp(t) e = gather(u, id) z = add(x, e) y = sum(z, dims=[1]) return y })",
+      R"(graph g(t: f32[B, 9], id: i32[]) {
+        e = gather(t, id, dim=1) p = pad(e, low=[1], high=[0]) y = sum(p) return y })"};
+  std::vector<PlannedProgram> planned;
+  for (const char* text : texts) {
+    const Graph graph = run_graph_passes(parse_graph(text, "g"));
+    planned.push_back({graph, make_plan(graph, device_model("cpu"), {})});
+  }
+  for (const CompiledProgram& compiled : compile_programs(planned, "")) {
+    const Graph& graph = compiled.graph;
+    for (int64_t rows : {0, 1, 70}) {
+      std::vector<Tensor> inputs = random_inputs(graph, {{"B", rows}}, 1);
+      inputs.back().set_i64(0, 28);
+      const auto interpreted = [&] {
+        interpret_plan(graph, compiled.plan, lower_plan(graph, compiled.plan), inputs);
+      };
+      EXPECT_EQ(error_of(interpreted).empty(), rows == 0) << print(graph) << rows;
+      const Executable executable = compiled.executable(2);
+      EXPECT_EQ(error_of([&] { run(executable, inputs); }).empty(), rows == 0)
+          << print(graph) << rows;
+    }
+  }
+}
+
 TEST(GatherOutOfRange, OfIdsThatNothingNeedsChangesNoValue) {
   const Graph graph = run_graph_passes(parse_graph(R"(graph g(t: f32[9, 5], ids: i32[8]) {
       e = gather(t, ids) s = slice(e, starts=[0, 0], ends=[2, 5]) y = neg(s) return y })",

@@ -221,17 +221,17 @@ Define definition_of(Op op) {
   }
 }
 
+bool is_composite(const Node& node) {
+  return op_info(node.op).category == Category::composite ||
+         (node.op == Op::conv && node.operands.size() > 2) ||
+         (node.op == Op::cast && !flag_attr(op_info(node.op), node.attrs, "saturate"));
+}
+
 }  // namespace
 
+bool has_composites(const Graph& graph) { return std::ranges::any_of(graph.nodes, is_composite); }
+
 Graph decompose(const Graph& graph) {
-  auto is_composite = [](const Node& node) {
-    return op_info(node.op).category == Category::composite ||
-           (node.op == Op::conv && node.operands.size() > 2) ||
-           (node.op == Op::cast && !flag_attr(op_info(node.op), node.attrs, "saturate"));
-  };
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_composite)) {
-    return without_dead_nodes(graph);
-  }
   return rebuild(graph, [&](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
     if (!is_composite(node)) return builder.copy(node, std::move(operands));
     Definition definition(builder, node, operands);

@@ -59,13 +59,15 @@ Tensor evaluate_node(const GraphBuilder& builder, const Node& node,
 
 }  // namespace
 
-Graph fold_constants(const Graph& graph) {
-  auto follows = [&](const Node& node) {
+bool has_known_values(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
     if (node.op != Op::input && is_empty(node)) return true;
     return !node.operands.empty() &&
            std::ranges::all_of(node.operands, [&](NodeId id) { return is_known(graph[id]); });
-  };
-  if (std::ranges::none_of(graph.nodes, follows)) return without_dead_nodes(graph);
+  });
+}
+
+Graph fold_constants(const Graph& graph) {
   return rebuild(graph, [](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
     if (!may_fold(builder, node, operands)) return builder.copy(node, std::move(operands));
     if (is_empty(node)) {

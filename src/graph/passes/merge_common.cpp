@@ -22,9 +22,11 @@ std::string_view bytes_of(const Tensor& tensor) {
 
 // Equal keys: equal values. A constant's key has the hash of its data, which is compared after.
 std::string key_of(const Node& node, const std::vector<NodeId>& operands) {
-  std::string key = fmt::format("{} {}{}", op_name(node.op), dtype_name(node.type.dtype),
-                                shape_text(node.type.shape));
-  for (NodeId operand : operands) key += fmt::format(" {}", operand);
+  std::string key(op_name(node.op));
+  key += ' ';
+  key += dtype_name(node.type.dtype);
+  key += shape_text(node.type.shape);
+  for (NodeId operand : operands) key += ' ' + std::to_string(operand);
   for (const auto& [name, value] : node.attrs) {
     key += fmt::format(" {}={}", name, std::visit(ValueText{}, value));
   }

@@ -162,10 +162,11 @@ NodeId rewrite(GraphBuilder& builder, const Node& node, const std::vector<NodeId
 
 }  // namespace
 
+bool has_products(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [](const Node& node) { return node.op == Op::matmul; });
+}
+
 Graph one_hot_to_gather(const Graph& graph) {
-  bool has_product = std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                                 [](const Node& node) { return node.op == Op::matmul; });
-  if (!has_product) return without_dead_nodes(graph);
   return without_dead_nodes(
       rebuild(graph, [](GraphBuilder& builder, const Node& node, std::vector<NodeId> operands) {
         NodeId gather = node.op == Op::matmul ? rewrite(builder, node, operands) : -1;

@@ -1,4 +1,5 @@
 #include "graph/passes/passes.h"
+#include "graph/passes/rebuild.h"
 
 namespace ingot {
 namespace {
@@ -17,23 +18,26 @@ bool same(const Graph& a, const Graph& b) {
   return true;
 }
 
+bool always(const Graph& /*graph*/) { return true; }
+
 }  // namespace
 
 const std::vector<GraphPass>& graph_passes() {
   static const std::vector<GraphPass> passes = {
       // First: what is known before run time is no op of the program.
-      {"fold_constants", "evaluates nodes whose operands are constants", fold_constants},
+      {"fold_constants", "evaluates nodes whose operands are constants", has_known_values,
+       fold_constants},
       // Before sources are counted: the separate program runs the gather too, in every mode.
-      {"one_hot_to_gather", "turns products with a one-hot operand into gathers",
+      {"one_hot_to_gather", "turns products with a one-hot operand into gathers", has_products,
        one_hot_to_gather},
       // The last moment at which the program still is the one that the user wrote.
-      {"mark_sources", "records the ops that are counted", mark_sources},
+      {"mark_sources", "records the ops that are counted", always, mark_sources},
       // Before simplify, so that one rule serves a composite and the same thing spelled out.
-      {"decompose", "writes composite ops in primitives", decompose},
+      {"decompose", "writes composite ops in primitives", has_composites, decompose},
       // Before merge_common: nodes that become equal by a rule then merge.
-      {"simplify", "removes what changes no bit", simplify},
+      {"simplify", "removes what changes no bit", always, simplify},
       // Last: also merges what the parts of two composites share, such as a row's maximum.
-      {"merge_common", "computes equal values once", merge_common},
+      {"merge_common", "computes equal values once", always, merge_common},
   };
   return passes;
 }
@@ -41,8 +45,9 @@ const std::vector<GraphPass>& graph_passes() {
 Graph run_graph_passes(const Graph& graph,
                        const std::function<void(const GraphPass&, const Graph&)>& observe) {
   verify(graph, "the program");
-  Graph current = graph;
+  Graph current = without_dead_nodes(graph);
   for (const GraphPass& pass : graph_passes()) {
+    if (!pass.applies(current)) continue;
     Graph next = pass.run(current);
     if (same(current, next)) continue;  // verified already
     current = std::move(next);

@@ -7,6 +7,7 @@ namespace ingot {
 Graph rebuild(const Graph& graph, const Visit& visit) {
   std::vector<bool> live = live_nodes(graph);
   GraphBuilder builder(graph.name);
+  builder.graph().nodes.reserve(graph.nodes.size());
   std::vector<NodeId> mapped(graph.nodes.size(), -1);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     if (!live[i]) continue;

@@ -265,7 +265,7 @@ void Nest::plain_phase() {
     flat_phase(outer, *inner);
     return;
   }
-  if (inner && schedule_.row_blocks) return row_blocks(outer, *inner);
+  if (inner && schedule_.row_blocks > 0) return row_blocks(outer, *inner);
   if (inner && schedule_.thread_rows > 1 && !outer.empty()) return thread_rows(outer, *inner);
   for (const Var& var : outer) outer_extent = outer_extent * var.extent;
   const int64_t own = schedule_.block_columns;  // a GPU's
@@ -360,48 +360,66 @@ void Nest::thread_rows(const std::vector<Var>& outer, const Var& inner) {
   add_phase(var, ceil_div(rows, side) * blocks, 1);
 }
 
-// Four rows side by side, so that a row vector is loaded once for them. A last block of fewer rows
+// Four rows side by side, so that a row vector is loaded once for them. Another four follow some
+// way behind, where they find the vectors in the first-level cache, and do not fight for its sets
+// with the rows before; at the end of a block they go on at its start. A last block of fewer rows
 // repeats the last one; columns that are left over go row by row.
 void Nest::row_blocks(const std::vector<Var>& outer, const Var& inner) {
+  constexpr int64_t behind = 16;  // of 16 columns each
   Sym rows(1);
   for (const Var& var : outer) rows = rows * var.extent;
-  const Sym side(loop::across_rows), width(loop::across_columns);
+  const Sym side(schedule_.row_blocks), width(loop::across_columns);
+  const bool followed = schedule_.row_blocks > loop::across_rows;
+  const int64_t block = followed ? unblocked_inner : flat_block;
   std::optional<int64_t> length = inner.extent.constant(), count = rows.constant();
   const bool blocked = !length || *length > unblocked_inner;
-  Sym blocks = blocked ? ceil_div(inner.extent, Sym(flat_block)) : Sym(1);
+  Sym blocks = blocked ? ceil_div(inner.extent, Sym(block)) : Sym(1);
   Sym extent = ceil_div(rows, side) * blocks;
-  std::string var = values_.unique("p"), row = values_.unique("q");
+  std::string var = values_.unique("p");
   Sym p = Sym::var(var);
-  Sym first = blocked ? Sym(flat_block) * mod(p, blocks) : Sym(0);
-  Sym columns = blocked ? min(Sym(flat_block), inner.extent - first) : inner.extent;
-  if (length && *length % flat_block == 0 && blocked) columns = Sym(flat_block);
-  Sym whole = width * floor_div(columns, width);
-  Sym place = side * (blocked ? floor_div(p, blocks) : p) + Sym::var(row);
-  if (!count || *count % loop::across_rows != 0) place = min(place, rows - Sym(1));
+  Sym first = blocked ? Sym(block) * mod(p, blocks) : Sym(0);
+  Sym columns = blocked ? min(Sym(block), inner.extent - first) : inner.extent;
+  if (length && *length % block == 0 && blocked) columns = Sym(block);
+  const Sym parts = floor_div(columns, width), whole = width * parts;
 
   values_.open(var, extent);
   for (const DomainVar& part : inner.parts) values_.bind_var(part.name, Sym(0));
-  auto nest = [&](const Sym& from, const std::string& j) {
+  auto at = [&](const Sym& row, const Sym& column) {
+    Sym place = side * (blocked ? floor_div(p, blocks) : p) + row;
+    if (!count || *count % schedule_.row_blocks != 0) place = min(place, rows - Sym(1));
     bind_outer(outer, place);
-    values_.bind_var(inner.parts.back().name, from + Sym::var(j));
+    values_.bind_var(inner.parts.back().name, first + column);
   };
-  std::string j = blocked ? values_.unique("j") : inner.name;
-  values_.open_across(j, whole, row);
-  nest(first, j);
-  body();
-  prefetch_streams(true);
-  values_.close_loop(loop::LoopKind::vector);
+  auto four_rows = [&](int64_t from, const Sym& column, const Sym& many, const std::string& j) {
+    const std::string row = values_.unique("q");
+    values_.open_across(j, many, row);
+    at(Sym(from) + Sym::var(row), column + Sym::var(j));
+    body();
+    prefetch_streams(true);
+    values_.close_loop(loop::LoopKind::vector);
+  };
+  if (followed) {
+    const std::string name = values_.unique("part");
+    const Sym part = Sym::var(name);
+    const Sym wraps = Sym(1) - min(Sym(1), floor_div(part, Sym(behind)));  // a division is slow
+    const Sym later = part - min(Sym(behind), parts) + parts * wraps;
+    values_.open(name, parts);
+    four_rows(0, width * part, width, values_.unique("j"));
+    four_rows(loop::across_rows, width * later, width, values_.unique("j"));
+    values_.close_loop(loop::LoopKind::serial);
+  } else {
+    four_rows(0, Sym(0), whole, blocked ? values_.unique("j") : inner.name);
+  }
   if (Sym rest = columns - whole; !rest.is(0)) {
-    std::string k = values_.unique("k");
+    const std::string row = values_.unique("q"), k = values_.unique("k");
     values_.open(row, side);
     values_.open(k, rest);
-    nest(first + whole, k);
+    at(Sym::var(row), whole + Sym::var(k));
     body();
     values_.close_loop(loop::LoopKind::vector);
     values_.close_loop(loop::LoopKind::serial);
   }
-  int64_t columns_a_block = blocked ? flat_block : *length;
-  add_phase(var, extent, grain_for(loop::across_rows * columns_a_block));
+  add_phase(var, extent, grain_for(schedule_.row_blocks * (blocked ? block : *length)));
 }
 
 // Opens the vector loop over `var`, whole or from `first` for `block` elements.

@@ -19,6 +19,7 @@ constexpr int64_t fewest_band_rows = 32;      // fewer: the partials cost too mu
 constexpr int64_t fewest_band_columns = 256;  // fewer of unknown number are summed up in registers
 constexpr int64_t shortest_tile = 16;         // shorter sides: lane by lane
 constexpr double hiding_instructions = 16;    // an element, behind which a transposed read hides
+constexpr double few_instructions = 10;       // an element, which hide no wait for the vectors
 constexpr int64_t shortest_piece = 16, most_pieces = 8;
 constexpr int64_t longest_of_pieces = 4096;            // on a CPU: of a row in pieces
 constexpr int64_t split_length = 32 * trailing_chunk;  // shorter rows are not worth a second phase
@@ -220,13 +221,33 @@ std::vector<Schedule::Piece> pieces_of(const Graph& graph, const Analysis& analy
 Schedule row_blocks(const Analysis& analysis, const Schedule& plain, const Sym& vector_bytes) {
   Schedule schedule = plain;
   schedule.name = "row blocks";
-  schedule.row_blocks = true;
+  schedule.row_blocks = 4;
   Sym rows(1);
   for (size_t i = 0; i + 1 < analysis.domain.vars.size(); ++i) {
     rows = rows * analysis.domain.vars[i].extent;
   }
   schedule.guards = {{vector_bytes, long_vectors}, {rows, fewest_blocked_rows}};
   return schedule;
+}
+
+// Whether the way of several row vectors from the second-level cache binds: one operand comes from
+// memory and little is computed. Two and their rows keep the memory busy without more rows.
+bool waits_for_vectors(const Graph& graph, const Group& group, const Analysis& analysis) {
+  double instructions = 0;
+  for (NodeId id : group.nodes) instructions += instructions_of(graph[id], false);
+  const std::vector<DomainVar>& vars = analysis.domain.vars;
+  int64_t moving = 0, vectors = 0;
+  for (const auto& [id, evaluations] : analysis.reads) {
+    for (const Evaluation& read : evaluations) {
+      const Sym place = flat_place(graph, id, read.index);
+      const bool moves = std::any_of(vars.begin(), vars.end() - 1,
+                                     [&](const DomainVar& var) { return place.uses(var.name); });
+      if (moves) ++moving;
+      if (!moves && place.uses(vars.back().name)) ++vectors;
+    }
+  }
+  return moving == 1 && vectors > 1 && group.outputs.size() == 1 &&
+         instructions <= few_instructions;
 }
 
 // ---- GPU: a block of threads takes 16 bytes a thread of the narrowest operand at a time, and
@@ -437,7 +458,9 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
   }
   if (Sym bytes = device.gpu ? Sym(0) : row_vector_bytes(graph, group, analysis); !bytes.is(0)) {
     Schedule blocks = row_blocks(analysis, plain, bytes);
-    offer(streaming(blocks));
+    Schedule beyond = streaming(blocks);
+    if (waits_for_vectors(graph, group, analysis)) beyond.row_blocks = 8;
+    offer(std::move(beyond));
     offer(std::move(blocks));
   }
   if (device.gpu) {

@@ -21,7 +21,7 @@ struct Schedule {
   int64_t rows_together = 1;
   std::vector<NodeId> fetched;
   int64_t rows_ahead = 0;
-  bool row_blocks = false;  // four rows side by side: row vectors are loaded once for them
+  int64_t row_blocks = 0;  // 4 or 8 rows side by side: row vectors are loaded once for four
   // On a GPU: each chunk of a row on a warp of its own, or each row of a tile on a few threads;
   // rows that a thread advances side by side; columns that a block of threads covers (0: all of
   // them).

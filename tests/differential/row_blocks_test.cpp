@@ -12,7 +12,7 @@
 namespace ingot::testing {
 namespace {
 
-constexpr int64_t lengths[] = {0, 1, 3, 7, 8, 9, 15, 16, 17, 33, 4113};
+constexpr int64_t lengths[] = {0, 1, 3, 7, 8, 9, 15, 16, 17, 33, 4113, 16401};
 
 std::string typed(std::string text, DType dtype) {
   const std::string by = std::string(dtype_name(dtype)) + "[";
@@ -27,14 +27,18 @@ std::string typed(std::string text, DType dtype) {
 std::vector<Graph> programs_of(DType dtype) {
   std::vector<std::string> texts;
   if (dtype == DType::boolean) {
-    texts = {R"(graph rows(x: T[M, N], w: T[N], c: T[M, 1]) {
-               a = xor(x, w) b = and(a, c) d = not(w) e = or(b, d) return e, b })"};
+    texts = {
+        R"(graph rows(x: T[M, N], w: T[N], c: T[M, 1]) {
+               a = xor(x, w) b = and(a, c) d = not(w) e = or(b, d) return e, b })",
+        "graph followed(x: T[M, N], w: T[N], v: T[N]) { a = xor(x, w) y = and(a, v) return y }"};
   } else {
     texts = {R"(graph rows(x: T[M, N], w: T[N], c: T[M, 1], r: T[M, N], o: T[1]) {
                a = add(x, w) m = mul(a, c) z = maximum(m, r) v = abs(w) y = sub(z, v)
                q = add(y, o) return q, m })",
              R"(graph blocks(x: T[2, M, N], w: T[N], e: T[M, N], d: T[2, 1, N]) {
-               a = add(x, e) b = mul(a, w) y = add(b, d) return y })"};
+               a = add(x, e) b = mul(a, w) y = add(b, d) return y })",
+             "graph followed(x: T[M, N], w: T[N], v: T[N]) { a = sub(x, w) y = maximum(a, v) "
+             "return y }"};
   }
   std::vector<Graph> graphs;
   for (const std::string& text : texts) graphs.push_back(parse_graph(typed(text, dtype), "test"));
@@ -98,6 +102,7 @@ TEST_P(RowBlocks, GiveTheEvaluatorsBits) {
   for (const Graph& source : sources) {
     planned.push_back(planned_as(source, "row blocks"));
     planned.push_back(planned_as(source, "row blocks, streaming"));
+    if (source.name == "followed") planned.back().plan.groups[0].schedules[0].row_blocks = 8;
   }
   const std::vector<CompiledProgram> compiled = compile_programs(planned, "");
   for (size_t i = 0; i < planned.size(); ++i) {
@@ -135,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(Types, RowBlocks,
                          [](const auto& info) { return std::string(dtype_name(info.param)); });
 
 // Sizes known when the kernel is written: whole rows, rows with columns left over, long rows cut
-// into blocks.
+// into blocks; four rows, and four that follow them.
 TEST(RowBlocks, OfStaticSizes) {
   std::vector<Graph> sources;
   std::vector<PlannedProgram> planned;
@@ -146,6 +151,12 @@ TEST(RowBlocks, OfStaticSizes) {
                     rows, length),
         "test"));
     planned.push_back(planned_as(sources.back(), "row blocks"));
+    sources.push_back(parse_graph(
+        fmt::format("graph followed(x: f32[{0}, {1}], w: f32[{1}]) {{ y = add(x, w) return y }}",
+                    rows, length),
+        "test"));
+    planned.push_back(planned_as(sources.back(), "row blocks"));
+    planned.back().plan.groups[0].schedules[0].row_blocks = 8;
   }
   const std::vector<CompiledProgram> compiled = compile_programs(planned, "");
   for (size_t i = 0; i < sources.size(); ++i) {

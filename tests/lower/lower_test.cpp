@@ -217,9 +217,18 @@ TEST(Lower, OperandsBeyondTheCachesAreFetchedAhead) {
   const char* rows = "graph g(x: f32[B, 512], b: f32[512]) { y = add(x, b) return y }";
   expect_hint(rows, "rows", "prefetch L1 x[512*i0 + i1 + 512]");
   EXPECT_EQ(lowered(rows, "rows, streaming").find("prefetch L1 b"), std::string::npos);
-  const char* blocks = "graph g(x: bf16[B, 16384], b: bf16[16384]) { y = add(x, b) return y }";
+  const char* blocks =
+      "graph g(x: bf16[B, 16384], b: bf16[16384]) { t = add(x, b) y = gelu(t) "
+      "return y }";
   expect_hint(blocks, "row blocks", "prefetch L2 x[i1 + 16384*min(4*p + q, B - 1) + 1024]");
   expect_hint(blocks, "row blocks", "prefetch L1 x[i1 + 16384*min(4*p + q, B - 1) + 128]");
+  const char* cheap =
+      "graph g(x: f32[B, 16384], b: f32[16384], s: f32[16384]) { t = add(x, b) y = mul(t, s) "
+      "return y }";
+  expect_hint(cheap, "row blocks", "prefetch L2 x[j + 16384*min(8*p + q, B - 1) + 16*part + 512]");
+  expect_hint(cheap, "row blocks",
+              "prefetch L1 x[j0 - 16384*min(1, part / 16) + 16384*min(8*p + q0 + 4, B - 1) + "
+              "16*part + 16192]");
   const char* softmax = "graph g(x: f32[B, 4096]) { y = softmax(x, dim=-1) return y }";
   expect_hint(softmax, "rows", "prefetch L2 x[2048*chunk2 + k2 + 4096*next + 65536*p + 8192]");
   const char* norm =

@@ -134,6 +134,13 @@ NodeId Nest::before_widening(NodeId id) const {
   return inside && halves ? narrow : id;
 }
 
+const std::vector<Sym>* Findings::index_ahead(NodeId node) const {
+  const auto demand = demands.find(node);
+  if (demand == demands.end() || !demand->second.everywhere) return nullptr;
+  const auto& indices = demand->second.indices;
+  return indices.size() == 1 ? &indices.begin()->second : nullptr;
+}
+
 // A value of the plan's choice is kept between passes: in its own output, in the row of an output
 // that the last pass writes at the same place, or in a scratch row.
 void Nest::choose_staging() {
@@ -150,14 +157,14 @@ void Nest::choose_staging() {
   std::vector<NodeId> taken;
   for (NodeId chosen : schedule_.staged) {
     const NodeId id = schedule_.spread_rows ? chosen : before_widening(chosen);
-    auto demand = findings_->demands.find(id);
-    if (demand == findings_->demands.end() || demand->second.size() != 1 || is_empty(id)) continue;
+    const std::vector<Sym>* ahead = findings_->index_ahead(id);
+    if (ahead == nullptr || is_empty(id)) continue;
     int level = schedule_.chunk_rows ? level_.at(group_.online.begin()->first) - 1 : level_.at(id);
     if (level >= levels_) continue;
     bool input = std::ranges::find(group_.inputs, id) != group_.inputs.end();
     bool output = values_.is_output(id);
     if (output && schedule_.streaming && !stored(id)) continue;
-    std::vector<Sym> index = demand->second.begin()->second;
+    const std::vector<Sym>& index = *ahead;
     // In `wide` an output is read back as it was stored.
     DType dtype = input || output ? graph_[id].type.dtype : values_.kept_dtype(id);
     Staged staged{id, index, "", dtype, flat_index(graph_[id].type.shape, index), level, false};

@@ -13,10 +13,19 @@
 
 namespace ingot::lowering {
 
+// Where a node's elements are asked for.
+struct Demand {
+  std::map<std::string, std::vector<Sym>> indices;  // by their text
+  bool everywhere = false;  // at all places of the loops, by no guard's leave
+};
 // What a dry run without merging or staging found out.
 struct Findings {
-  std::vector<Sym> subscripts;                                        // in domain variables
-  std::map<NodeId, std::map<std::string, std::vector<Sym>>> demands;  // node → indices asked for
+  // The node's index where it has one alone that is an element's everywhere, so that its value may
+  // be computed or fetched ahead; else null.
+  const std::vector<Sym>* index_ahead(NodeId node) const;
+
+  std::vector<Sym> subscripts;  // in domain variables
+  std::map<NodeId, Demand> demands;
   std::map<std::string, Sym> reads;  // buffer → where its first load that has no guard reads
 };
 

@@ -86,9 +86,9 @@ void RowBands::open_band(const std::string& p) {
   Band& band = both_.band;
   const Sym rows = row_count(group_.domain), length = nest_.reduced_.back().extent;
   for (NodeId id : nest_.findings_ == nullptr ? std::vector<NodeId>{} : schedule_.fetched) {
-    const auto demand = nest_.findings_->demands.find(id);
-    if (demand == nest_.findings_->demands.end() || demand->second.size() != 1) continue;
-    Staged row{id, demand->second.begin()->second, "", graph_[id].type.dtype, {}, 0, false};
+    const std::vector<Sym>* index = nest_.findings_->index_ahead(id);
+    if (index == nullptr) continue;
+    Staged row{id, *index, "", graph_[id].type.dtype, {}, 0, false};
     row.flat = Sym::var(std::string(turn_variable)) * length + Sym::var(nest_.reduced_.back().name);
     row.buffer = values_.scratch(graph_[id].name + "_rows", row.dtype, Sym(both_.turns) * length);
     values_.bind_element(id, row.buffer, row.dtype, row.flat);

@@ -28,9 +28,9 @@ std::vector<Tile> Nest::transposed_operands(int64_t elements) {
   if (findings_ == nullptr) return tiles;
   const std::string& last = kept_.back().name;
   for (NodeId id : group_.inputs) {
-    auto demand = findings_->demands.find(id);
-    if (demand == findings_->demands.end() || demand->second.size() != 1 || is_empty(id)) continue;
-    Sym flat = flat_index(graph_[id].type.shape, demand->second.begin()->second);
+    const std::vector<Sym>* index = findings_->index_ahead(id);
+    if (index == nullptr || is_empty(id)) continue;
+    Sym flat = flat_index(graph_[id].type.shape, *index);
     std::optional<Sym> along = flat.stride(schedule_.tile_variable), across = flat.stride(last);
     if (!along || !along->is(1) || !across || across->is(0)) continue;
     const std::string buffer =

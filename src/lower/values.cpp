@@ -287,7 +287,9 @@ Typed Values::value(NodeId node, const std::vector<Sym>& given, const Context& c
   if (auto bound = values_.find(node); bound != values_.end()) return bound->second;
   std::vector<Sym> index = resolved_index(node, given);
   std::string at = index_key(index);
-  demands_[node].emplace(at, index);
+  Demand& demand = demands_[node];
+  demand.indices.emplace(at, index);
+  demand.everywhere |= context.guards.empty();
   std::string key = std::to_string(node) + "(" + at + context.key;
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     if (auto found = scope->memo.find(key); found != scope->memo.end()) return found->second;

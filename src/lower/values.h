@@ -76,8 +76,7 @@ class Values {
   Form form(NodeId node) const;
   // The same for terms of a sum of f32, which are no more exact than the sum.
   Form form_in_sum(Op op) const;
-  // Indices at which elementwise nodes were asked for, by their text.
-  std::map<NodeId, std::map<std::string, std::vector<Sym>>>& demands() { return demands_; }
+  std::map<NodeId, Demand>& demands() { return demands_; }
   // Flat subscripts of all loads and stores so far, in domain variables.
   std::vector<Sym>& subscripts() { return subscripts_; }
   // The first one without a guard of each buffer's loads.
@@ -144,7 +143,7 @@ class Values {
   std::vector<Scope> scopes_;
   std::vector<Sym> subscripts_;
   std::map<std::string, Sym> reads_;
-  std::map<NodeId, std::map<std::string, std::vector<Sym>>> demands_;
+  std::map<NodeId, Demand> demands_;
 };
 
 }  // namespace ingot::lowering

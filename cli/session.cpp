@@ -94,7 +94,8 @@ void add_dim(const Program& program, const std::string& text, Sizes& sizes) {
     return;
   }
   const std::vector<Port> ports = program.inputs();
-  const Port& port = port_named(ports, dim.name.substr(0, bracket));
+  const std::string input = dim.name.substr(0, bracket);
+  const Port& port = port_named(ports, input);
   const int64_t position =
       parse_size("--dim", dim.name.substr(bracket + 1, dim.name.size() - bracket - 2));
   if (position >= static_cast<int64_t>(port.shape.size())) {

@@ -81,11 +81,8 @@ std::string Compiled::explain_json(bool measure) const {
   const Plan separate = state_->separate_plan();
   std::map<std::string, Json> compiled;
   if (state_->device.gpu) {
-    std::vector<const KernelSource*> chosen;
-    for (size_t g = 0; g < fused.sources.size(); ++g) {
-      chosen.push_back(&fused.sources[g][chosen_variant(fused.plan.groups[g], sizes)]);
-    }
-    compiled = cuda_resources(chosen, state_->device, sizes, state_->options.cache_dir);
+    compiled = resources_json(cuda_resources(chosen_kernels(fused, sizes), state_->device, sizes,
+                                             {.cache_dir = state_->options.cache_dir}));
   }
   ExplainInput input{state_->graph, fused.plan,     separate, fused.loops,
                      compiled,      state_->device, sizes,    {}};
@@ -173,7 +170,10 @@ std::string Compiled::compile_text() const {
                      counted(compiled.units, "unit"), compiled.from_cache, compiled.compile_ms);
 }
 
-std::string Compiled::plan_text() const { return ingot::print(state_->graph, state_->main->plan); }
+std::string Compiled::plan_text() const {
+  const Pipeline& pipeline = state_->device.gpu ? state_->lowered() : *state_->main;
+  return ingot::print(state_->graph, pipeline.plan);
+}
 
 std::string Compiled::lower_text() const {
   std::string text;
@@ -190,11 +190,14 @@ std::vector<Compiled::Source> Compiled::sources() const {
   const Bindings sizes = state_->report_sizes();
   std::map<std::string, Json> compiled;
   if (state_->device.gpu) {
-    std::vector<const KernelSource*> all;
-    for (const std::vector<KernelSource>& variants : pipeline.sources) {
-      for (const KernelSource& variant : variants) all.push_back(&variant);
+    std::vector<KernelToCompile> all;
+    for (size_t g = 0; g < pipeline.sources.size(); ++g) {
+      for (size_t v = 0; v < pipeline.sources[g].size(); ++v) {
+        all.push_back({&pipeline.loops[g][v], &pipeline.sources[g][v]});
+      }
     }
-    compiled = cuda_resources(all, state_->device, sizes, state_->options.cache_dir);
+    compiled = resources_json(
+        cuda_resources(all, state_->device, sizes, {.cache_dir = state_->options.cache_dir}));
   }
   std::vector<Source> sources;
   for (size_t g = 0; g < pipeline.loops.size(); ++g) {

@@ -5,16 +5,30 @@
 #include <string>
 #include <vector>
 
-#include "emit/kernel_source.h"
+#include "api/pipeline.h"
+#include "jit/nvrtc.h"
 #include "plan/device_model.h"
-#include "report/report.h"
+#include "report/resources.h"
 
 namespace ingot {
 
-// The objects `resources`, by the kernel's name. Kernels without text are left out; all of them
-// where NVRTC is not found or does not know the device's architecture.
-std::map<std::string, ReportJson> cuda_resources(const std::vector<const KernelSource*>& kernels,
-                                                 const DeviceModel& device, const Bindings& sizes,
-                                                 const std::string& cache_dir);
+struct KernelToCompile {
+  const loop::Kernel* loops;
+  const KernelSource* source;
+};
+
+// Those that the sizes choose, a group each.
+std::vector<KernelToCompile> chosen_kernels(const Pipeline& pipeline, const Bindings& sizes);
+
+// By the kernel's name. Kernels without text are left out; all of them where NVRTC is not found or
+// does not know the device's architecture. `compiled` notes what was built, and the time.
+std::map<std::string, KernelResources> cuda_resources(const std::vector<KernelToCompile>& kernels,
+                                                      const DeviceModel& device,
+                                                      const Bindings& sizes,
+                                                      const CudaOptions& options,
+                                                      CompiledUnits* compiled = nullptr);
+// The objects `resources` of them.
+std::map<std::string, ReportJson> resources_json(
+    const std::map<std::string, KernelResources>& resources);
 
 }  // namespace ingot

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <set>
 
+#include "api/fit_registers.h"
 #include "api/units.h"
 #include "base/text.h"
 #include "emit/emit.h"
@@ -41,33 +42,13 @@ std::string kernel_name(const loop::Kernel& kernel, const Group& group, const Sc
   return name;
 }
 
-void lower_groups(const Graph& graph, Pipeline& pipeline) {
-  std::set<std::string> taken;
-  for (const Group& group : pipeline.plan.groups) {
-    std::vector<loop::Kernel>& kernels = pipeline.loops.emplace_back();
-    for (const Schedule& schedule : group.schedules) {
-      kernels.push_back(lower(graph, pipeline.plan, group, schedule));
-      kernels.back().name = kernel_name(kernels.back(), group, schedule, taken);
-      loop::verify(kernels.back(), "lower");
-    }
-  }
-}
-
-std::map<std::string, KernelPlace> emit_kernels(Pipeline& pipeline, const DeviceModel& device) {
+std::map<std::string, KernelPlace> places_of(const Pipeline& pipeline) {
   std::map<std::string, KernelPlace> places;
-  for (size_t g = 0; g < pipeline.loops.size(); ++g) {
-    std::vector<KernelSource>& sources = pipeline.sources.emplace_back();
-    for (size_t v = 0; v < pipeline.loops[g].size(); ++v) {
-      const loop::Kernel& kernel = pipeline.loops[g][v];
-      if (!device.gpu) {
-        sources.push_back(emit_cpp(kernel));
-      } else if (fits_cuda(kernel)) {
-        sources.push_back(emit_cuda(kernel));
-      } else {
-        sources.emplace_back().name = kernel.name;
-      }
-      const bool added = places.try_emplace(sources[v].name, KernelPlace{g, v}).second;
-      INGOT_CHECK(added, "two kernels are named {}", sources[v].name);
+  for (size_t g = 0; g < pipeline.sources.size(); ++g) {
+    for (size_t v = 0; v < pipeline.sources[g].size(); ++v) {
+      const std::string& name = pipeline.sources[g][v].name;
+      const bool added = places.try_emplace(name, KernelPlace{g, v}).second;
+      INGOT_CHECK(added, "two kernels are named {}", name);
     }
   }
   return places;
@@ -177,7 +158,7 @@ std::map<std::string, std::string> obstacles_of(const Pipeline& pipeline) {
 // user wants to see; the rest when a run first needs it.
 void compile_kernels(const Graph& graph, Pipeline& pipeline, const DeviceModel& device,
                      const Bindings& sizes, const PipelineOptions& options) {
-  const std::map<std::string, KernelPlace> places = emit_kernels(pipeline, device);
+  const std::map<std::string, KernelPlace> places = places_of(pipeline);
   require_known_kernels(options.kernel_files, places);
   if (options.plan_only || (device.gpu && !options.cuda)) return;
   JitOptions jit;
@@ -221,7 +202,7 @@ Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const Pla
                                                          options.plan_file, device, planning);
   verify(graph, pipeline.plan, "plan");
   if (options.plan_only && options.kernel_files.empty()) return pipeline;
-  lower_groups(graph, pipeline);
+  lower_pipeline(graph, device, planning, options, &pipeline);
   if (device.gpu && !options.cuda && !options.kernel_files.empty()) {
     throw Error(ErrorKind::input,
                 fmt::format("device {} is a model here: no kernel of it is compiled,"
@@ -232,12 +213,42 @@ Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const Pla
   return pipeline;
 }
 
-Pipeline lower_pipeline(const Graph& graph, const DeviceModel& device, const Pipeline& planned) {
-  Pipeline pipeline;
-  pipeline.plan = planned.plan;
+void lower_groups(const Graph& graph, Pipeline* pipeline) {
+  std::set<std::string> taken;
+  for (const Group& group : pipeline->plan.groups) {
+    std::vector<loop::Kernel>& kernels = pipeline->loops.emplace_back();
+    for (const Schedule& schedule : group.schedules) {
+      kernels.push_back(lower(graph, pipeline->plan, group, schedule));
+      kernels.back().name = kernel_name(kernels.back(), group, schedule, taken);
+      loop::verify(kernels.back(), "lower");
+    }
+  }
+}
+
+void emit_sources(const DeviceModel& device, Pipeline* pipeline) {
+  pipeline->sources.clear();
+  for (const std::vector<loop::Kernel>& kernels : pipeline->loops) {
+    std::vector<KernelSource>& sources = pipeline->sources.emplace_back();
+    for (const loop::Kernel& kernel : kernels) {
+      if (!device.gpu) {
+        sources.push_back(emit_cpp(kernel));
+      } else if (fits_cuda(kernel)) {
+        sources.push_back(emit_cuda(kernel));
+      } else {
+        sources.emplace_back().name = kernel.name;
+      }
+    }
+  }
+}
+
+void lower_pipeline(const Graph& graph, const DeviceModel& device, const PlanOptions& planning,
+                    const PipelineOptions& options, Pipeline* pipeline) {
   lower_groups(graph, pipeline);
-  emit_kernels(pipeline, device);
-  return pipeline;
+  if (device.gpu && options.plan_file.empty()) {
+    fit_registers(graph, device, planning, options.cache_dir, pipeline);
+  } else {
+    emit_sources(device, pipeline);
+  }
 }
 
 std::string standalone_text(const KernelSource& kernel) {

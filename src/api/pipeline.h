@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,21 @@ namespace ingot {
 struct CompiledUnits {
   std::mutex mutex;  // of all
   int64_t units = 0, from_cache = 0, kernels = 0, functions = 0;
-  double compile_ms = 0;  // of all units, wall clock
+  double compile_ms = 0;        // of all units, wall clock
+  std::set<std::string> built;  // paths of those that were not in the cache, the first time
+
+  // Before a run asks for them, to see what the compiler says of them.
+  template <class Binary>
+  void note_built(const std::vector<Binary>& binaries,
+                  std::chrono::steady_clock::time_point start) {
+    const std::chrono::duration<double, std::milli> elapsed =
+        std::chrono::steady_clock::now() - start;
+    const std::lock_guard lock(mutex);
+    compile_ms += elapsed.count();
+    for (const Binary& binary : binaries) {
+      if (!binary.from_cache) built.insert(binary.path);
+    }
+  }
 
   // `Binary`: Library or CudaBinary.
   template <class Binary>
@@ -34,7 +49,9 @@ struct CompiledUnits {
     kernels += static_cast<int64_t>(asked);
     functions += static_cast<int64_t>(list.unit_of.size());
     compile_ms += elapsed.count();
-    for (const Binary& binary : binaries) from_cache += binary.from_cache ? 1 : 0;
+    for (const Binary& binary : binaries) {
+      from_cache += binary.from_cache && !built.contains(binary.path) ? 1 : 0;
+    }
   }
 };
 
@@ -62,8 +79,13 @@ struct PipelineOptions {
 Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const PlanOptions& planning,
                         const PipelineOptions& options);
 
-// Loops and sources for a pipeline that has a plan only.
-Pipeline lower_pipeline(const Graph& graph, const DeviceModel& device, const Pipeline& planned);
+// Loops and sources for a pipeline that has a plan only; for a GPU the plan may change with them
+// (fit_registers.h), but not a user's.
+void lower_pipeline(const Graph& graph, const DeviceModel& device, const PlanOptions& planning,
+                    const PipelineOptions& options, Pipeline* pipeline);
+// The two steps of it.
+void lower_groups(const Graph& graph, Pipeline* pipeline);
+void emit_sources(const DeviceModel& device, Pipeline* pipeline);
 
 // The kernel's text with all that it needs: a translation unit of its own.
 std::string standalone_text(const KernelSource& kernel);

@@ -94,7 +94,10 @@ const Pipeline& Compiled::State::lowered() const {
   if (!main->loops.empty() || main->plan.groups.empty()) return *main;
   const std::lock_guard<std::mutex> lock(mutex_);
   if (lowered_ == nullptr) {
-    lowered_ = std::make_shared<const Pipeline>(lower_pipeline(graph, device, *main));
+    Pipeline pipeline;
+    pipeline.plan = main->plan;
+    lower_pipeline(graph, device, planning, pipeline_options(), &pipeline);
+    lowered_ = std::make_shared<const Pipeline>(std::move(pipeline));
   }
   return *lowered_;
 }

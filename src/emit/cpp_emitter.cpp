@@ -201,8 +201,9 @@ Target cuda_target(const Kernel& kernel) {
     return {true, cuda::row_lanes, team, static_cast<int>(warps), team};
   }
   if (sums) return {true, cuda::column_lanes, cuda::warp, 0, cuda::row_block};
-  const int lanes = cuda::thread_elements(narrowest_bytes(kernel));
+  int lanes = cuda::thread_elements(narrowest_bytes(kernel));
   if (tile_rows == 0) {
+    if (kernel.thread_elements > 0) lanes = static_cast<int>(kernel.thread_elements);
     const int team = elementwise_team(kernel, lanes);
     return {true, lanes, team, 0, cuda::block, std::max(team, cuda::few_block)};
   }

@@ -137,6 +137,7 @@ void Emitter::emit(const Await& await) { line(fmt::format("await_rows<{}>();", a
 // A compiler that is free to do so unpacks a row of halves once and keeps it in twice the
 // registers.
 std::string Emitter::launch_bounds(const Phase& phase) const {
+  if (kernel_.all_registers) return fmt::format("__launch_bounds__({}, 1)", target_.block);
   int64_t bytes = 0;
   for (const auto& [buffer, chunks] : thread_row_chunks(phase)) {
     bytes += chunks * target_.lanes * byte_size(buffer_dtypes_.at(buffer));

@@ -2,6 +2,7 @@
 //   kernel NAME(x: f32[N] in node 3, y: f32[N] out, w: f32[N] workspace) sizes(N) {
 //     comment "a line"                      scratch row: f32[8192]
 //     report "a run-time error"             (number r of `report r` below, counted from 0)
+//     thread_elements 2                     all_registers
 //     phase p in parallel(N) grain 4 { … }
 //   for j in vector(N) { … }  and  for k in serial(4) { … }
 //   for j in vector(N) across q(4) { … }  and  for c in spread(2) { … }
@@ -23,9 +24,9 @@
 namespace ingot::loop {
 namespace {
 
-constexpr std::string_view keywords[] = {"acc",      "for",     "store",  "stream", "product",
-                                         "prefetch", "inf",     "nan",    "report", "transpose",
-                                         "phase",    "comment", "scratch"};
+constexpr std::string_view keywords[] = {
+    "acc",    "for",       "store", "stream",  "product", "prefetch",        "inf",          "nan",
+    "report", "transpose", "phase", "comment", "scratch", "thread_elements", "all_registers"};
 
 constexpr std::string_view kind_words[] = {"serial", "vector", "spread"};
 
@@ -69,6 +70,10 @@ class Printer {
       out_.line(fmt::format("scratch {}: {}[{}]", name_text(scratch.name),
                             dtype_name(scratch.dtype), scratch.elements.text()));
     }
+    if (kernel_.thread_elements > 0) {
+      out_.line(fmt::format("thread_elements {}", kernel_.thread_elements));
+    }
+    if (kernel_.all_registers) out_.line("all_registers");
     for (const std::string& report : kernel_.reports) out_.line("report " + quoted_string(report));
     for (const Phase& phase : kernel_.phases) {
       out_.open(fmt::format("phase {} in parallel({}) grain {} {{", name_text(phase.var),

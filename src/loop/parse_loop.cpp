@@ -119,6 +119,10 @@ class Parser {
         comment.push_back(in_.string_literal("a comment"));
       } else if (in_.accept("report")) {
         kernel_.reports.push_back(in_.string_literal("a report"));
+      } else if (in_.accept("thread_elements")) {
+        kernel_.thread_elements = integer("a number of elements");
+      } else if (in_.accept("all_registers")) {
+        kernel_.all_registers = true;
       } else {
         in_.expect("scratch");
         kernel_.scratch.push_back(buffer<Scratch>("a scratch buffer"));

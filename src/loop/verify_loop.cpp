@@ -38,6 +38,9 @@ class Verifier {
     }
     for (const Param& p : kernel_.params)
       buffer(p.name, p.dtype, p.elements, p.role == Role::input);
+    const int64_t elements = kernel_.thread_elements;
+    check(elements == 0 || elements == 2 || elements == 4 || elements == 8, "{} elements a thread",
+          elements);
     for (const Scratch& s : kernel_.scratch) {
       buffer(s.name, s.dtype, s.elements, false);
       scratch_.insert(s.name);

@@ -66,6 +66,8 @@ loop::Kernel Nest::build() {
   }
   loop::Kernel kernel = std::move(values_.kernel());
   kernel.comment = comment_of(group_, schedule_);
+  kernel.thread_elements = schedule_.thread_elements;
+  kernel.all_registers = schedule_.all_registers;
   kernel.phases = std::move(phases_);
   return kernel;
 }

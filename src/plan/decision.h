@@ -23,6 +23,8 @@ enum class Reason : uint8_t {
   composite,           // parts of one op
   one_hot_product,     // a product that picks rows runs as a gather
   value_range,         // the values are known to lie where a shorter formula holds
+  fewer_live_values,   // the schedule was changed, since its kernel spilled
+  spill_kept,          // a split would move more bytes than the spill does
   // no
   different_iteration_space,
   would_cycle,
@@ -34,6 +36,7 @@ enum class Reason : uint8_t {
   fusion_off,
   no_gain,
   numerics,
+  spills,  // together they need more registers than a thread has
   unsupported_pattern,
   user_plan,
 };

@@ -3,18 +3,37 @@
 
 #include "base/error.h"
 #include "plan/narrow.h"
-#include "plan/partition.h"
+#include "plan/relief.h"
 
 namespace ingot {
 
 std::string_view reason_text(Reason reason) {
-  static constexpr std::string_view texts[] = {
-      "local_dependency",  "into_reduction",      "row_in_fast_memory", "shared_input",
-      "epilogue_on_tile",  "materialized",        "recomputed",         "view",
-      "composite",         "one_hot_product",     "value_range",        "different_iteration_space",
-      "would_cycle",       "needs_whole_tensor",  "row_too_large",      "group_too_large",
-      "graph_output_only", "library_operand",     "fusion_off",         "no_gain",
-      "numerics",          "unsupported_pattern", "user_plan"};
+  static constexpr std::string_view texts[] = {"local_dependency",
+                                               "into_reduction",
+                                               "row_in_fast_memory",
+                                               "shared_input",
+                                               "epilogue_on_tile",
+                                               "materialized",
+                                               "recomputed",
+                                               "view",
+                                               "composite",
+                                               "one_hot_product",
+                                               "value_range",
+                                               "fewer_live_values",
+                                               "spill_kept",
+                                               "different_iteration_space",
+                                               "would_cycle",
+                                               "needs_whole_tensor",
+                                               "row_too_large",
+                                               "group_too_large",
+                                               "graph_output_only",
+                                               "library_operand",
+                                               "fusion_off",
+                                               "no_gain",
+                                               "numerics",
+                                               "spills",
+                                               "unsupported_pattern",
+                                               "user_plan"};
   return texts[static_cast<size_t>(reason)];
 }
 
@@ -31,6 +50,7 @@ Plan make_plan(const Graph& graph, const DeviceModel& device, const PlanOptions&
   UnitGraph units = make_units(graph);
   Partition parts = partition(graph, units, device, options);
   plan.groups = build_groups(graph, units, parts.parts, device, options);
+  split(graph, units, device, options, &parts, &plan.groups);
   plan.decisions = account(graph, units, std::move(parts.edges), plan.groups, parts.separate);
   narrow(graph, device, &plan);
   plan.separate_bytes = parts.separate.total;

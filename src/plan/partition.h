@@ -54,6 +54,9 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
                                        const Analysis& analysis, const GroupCost& cost,
                                        const DeviceModel& device, Numerics numerics);
 
+// Of elementwise work on a GPU: 16 bytes of the narrowest operand.
+int64_t elements_of_thread(const Graph& graph, const Group& group);
+
 // Fills in reasons that only the finished plan shows (materialized, recomputed) and every edge's
 // share of the bytes saved; the shares sum to separate − fused.
 std::vector<Decision> account(const Graph& graph, const UnitGraph& units, std::vector<Edge> edges,

@@ -96,11 +96,20 @@ struct Plan {
   int64_t separate_kernels = 0;
 };
 
+// What a GPU's compiler found of a group planned before, and what is done about it: plan/relief.h.
+struct Relief {
+  std::vector<NodeId> nodes;  // the group's, as a Part has them
+  size_t steps = 0;           // changes of its schedules, one after the other
+  bool split = false;
+  std::string found;  // its resources, in words
+};
+
 struct PlanOptions {
   Numerics numerics = Numerics::exact;
   FusionMode fusion = FusionMode::automatic;
   Bindings sizes;  // values to weigh costs with; sizes not listed count as 1024
   int threads = 0;
+  std::vector<Relief> reliefs;  // a later one of the same nodes stands for an earlier one
 };
 
 // The fusion algorithm: a graph after run_graph_passes → groups. With FusionMode::off one group per

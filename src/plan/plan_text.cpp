@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "plan/narrow.h"
-#include "plan/partition.h"
+#include "plan/relief.h"
 
 namespace ingot {
 namespace {
@@ -89,7 +89,10 @@ class Printer {
   void decision(const Decision& d) {
     std::string text =
         fmt::format("# {} {} {} {}: {}, {}", d.fused ? "fused" : "not fused",
-                    quoted_name(graph_[d.producer].name), d.kind == "sibling" ? "with" : "->",
+                    quoted_name(graph_[d.producer].name),
+                    d.kind == "sibling"     ? "with"
+                    : d.kind == "resources" ? "to"
+                                            : "->",
                     quoted_name(graph_[d.consumer].name), reason_text(d.reason), d.detail);
     if (!d.bytes_saved.is(0)) text += fmt::format("; saves {} bytes", d.bytes_saved.text());
     if (d.bytes_if_materialized) {
@@ -221,12 +224,18 @@ std::vector<Part> parts_of(const std::vector<TextGroup>& groups) {
   return parts;
 }
 
-void keep_schedules(Parser& parser, const TextGroup& text, Group* group) {
-  std::vector<Schedule> kept;
+void keep_schedules(const Graph& graph, const DeviceModel& device, Parser& parser,
+                    const TextGroup& text, Group* group) {
+  std::vector<Schedule> kept, known = group->schedules;
+  for (size_t s = 0; s < group->schedules.size() && device.gpu; ++s) {
+    const Schedule& schedule = group->schedules[s];
+    for (Schedule& other : relieved(schedule, elements_of_thread(graph, *group))) {
+      known.push_back(std::move(other));
+    }
+  }
   for (const auto& [name, at] : text.schedules) {
-    auto found = std::find_if(group->schedules.begin(), group->schedules.end(),
-                              [&](const Schedule& s) { return s.name == name; });
-    if (found == group->schedules.end()) {
+    auto found = std::ranges::find_if(known, [&](const Schedule& s) { return s.name == name; });
+    if (found == known.end()) {
       std::vector<std::string> names;
       for (const Schedule& s : group->schedules) names.push_back("\"" + s.name + "\"");
       parser.fail(at, fmt::format("group '{}' has no schedule \"{}\"; it has {}", text.name, name,
@@ -300,7 +309,7 @@ Plan parse_plan(const Graph& graph, std::string_view text, const std::string& fi
       });
       if (!same) continue;
       group.name = written[p].name;
-      keep_schedules(parser, written[p], &group);
+      keep_schedules(graph, device, parser, written[p], &group);
       break;
     }
   }

@@ -339,9 +339,9 @@ std::optional<Schedule> gpu_tiles(const Graph& graph, const Group& group, const 
 int free_lanes(const Graph& graph, const Group& group) {
   constexpr int64_t longest_short_row = 512;
   const std::optional<int64_t> length = group.domain.vars.back().extent.constant();
-  const int elements = cuda::thread_elements(narrowest_bytes(graph, group));
+  const int64_t elements = elements_of_thread(graph, group);
   const bool whole = length && *length > longest_short_row && *length % elements == 0;
-  return whole ? cuda::warp * elements : static_cast<int>(reduction_lanes);
+  return whole ? cuda::warp * static_cast<int>(elements) : static_cast<int>(reduction_lanes);
 }
 
 // Elementwise work that leaves multiprocessors without a block: blocks of fewer threads and one row
@@ -365,7 +365,7 @@ Schedule gpu_schedule(const Graph& graph, const Group& group, const Analysis& an
   const auto reduced = std::ranges::count_if(vars, [](const DomainVar& v) { return v.reduced; });
   if (reduced == 0) {
     schedule.name = vars.size() > 1 ? "rows" : "flat";
-    schedule.block_columns = cuda::block * cuda::thread_elements(narrowest_bytes(graph, group));
+    schedule.block_columns = cuda::block * elements_of_thread(graph, group);
     if (!row_vector_bytes(graph, group, analysis).is(0)) schedule.thread_rows = 2;
     return schedule;
   }
@@ -387,6 +387,10 @@ Schedule gpu_schedule(const Graph& graph, const Group& group, const Analysis& an
 }
 
 }  // namespace
+
+int64_t elements_of_thread(const Graph& graph, const Group& group) {
+  return cuda::thread_elements(narrowest_bytes(graph, group));
+}
 
 std::string Schedule::AtLeast::text() const {
   const bool is_limit =

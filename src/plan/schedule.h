@@ -28,6 +28,10 @@ struct Schedule {
   bool spread_rows = false;
   int lanes = 64;  // of the sums of a row
   int64_t thread_rows = 1, block_columns = 0;
+  // Where its compiler found that values do not fit: elements that a thread takes at a time (0: 16
+  // bytes of the narrowest operand), and whether it may have all registers there are.
+  int64_t thread_elements = 0;
+  bool all_registers = false;
   bool chunk_rows = false;  // what is staged is kept for a chunk of the row, not for all passes
   // Where pads and concats cut the last variable: each piece has what it needs and nothing else.
   struct Piece {

@@ -163,14 +163,19 @@ void add_group(const Json& group, std::string& out) {
 }
 
 void add_decisions(const Json& decisions, std::string& out) {
-  out += fmt::format("\ndecisions ({} looked at)\n", counted(std::ssize(decisions), "edge"));
+  const auto is_edge = [](const Json& decision) { return decision["kind"] != "resources"; };
+  out += fmt::format("\ndecisions ({} looked at)\n",
+                     counted(std::ranges::count_if(decisions, is_edge), "edge"));
   size_t width = 0;
   const auto edge = [](const Json& decision) {
     const auto name = [](const Json& json) {
       return json.is_null() ? std::string("-") : short_paths(json.get<std::string>());
     };
-    const bool sibling = decision["kind"] == "sibling";
-    return name(decision["producer"]) + (sibling ? " | " : " -> ") + name(decision["consumer"]);
+    const std::string kind = decision["kind"];
+    const std::string_view between = kind == "sibling"     ? " | "
+                                     : kind == "resources" ? " … "
+                                                           : " -> ";
+    return fmt::format("{}{}{}", name(decision["producer"]), between, name(decision["consumer"]));
   };
   for (const Json& decision : decisions) {
     width = std::max(width, edge(decision).size());

@@ -131,6 +131,33 @@ ReportJson gpu_resources(const ResourceEstimate& estimate) {
   return resources;
 }
 
+// How often a thread runs an instruction of a phase's innermost loop, at most: unrolled copies
+// count once each in the code and as often here.
+struct ThreadTrips {
+  int64_t team, lanes;
+  const Bindings& sizes;
+
+  int64_t most(const std::vector<loop::Stmt>& body) const {
+    int64_t most_trips = 1;
+    for (const loop::Stmt& statement : body) {
+      const auto* loop = std::get_if<std::shared_ptr<loop::Loop>>(&statement);
+      if (loop != nullptr) most_trips = std::max(most_trips, of(**loop) * most((*loop)->body));
+    }
+    return most_trips;
+  }
+
+ private:
+  int64_t of(const loop::Loop& loop) const {
+    Bindings known = sizes;
+    for (const std::string& name : loop.extent.variables()) known.try_emplace(name, 0);
+    const int64_t extent = std::max<int64_t>(loop.extent.evaluate(known), 1);
+    const int64_t together = loop.kind == loop::LoopKind::vector   ? team * lanes
+                             : loop.kind == loop::LoopKind::spread ? std::max(team / 32, INT64_C(1))
+                                                                   : 1;
+    return (extent - 1) / together + 1;
+  }
+};
+
 }  // namespace
 
 ReportJson no_resources() {
@@ -145,49 +172,54 @@ ReportJson no_resources() {
   return resources;
 }
 
-// Of several phases the largest need counts, spills and instructions add up.
-ReportJson compiled_resources_json(const KernelSource& kernel,
+KernelResources compiled_resources(const loop::Kernel& loops, const KernelSource& source,
                                    const std::vector<CudaKernelResources>& functions,
                                    const DeviceModel& device, const Bindings& sizes) {
-  CudaKernelResources all;
-  int64_t spilled = 0, threads_of_block = 0, shared = 0;
-  std::optional<Occupancy> least;
+  KernelResources result;
+  CudaKernelResources& all = result.functions;
   for (size_t p = 0; p < functions.size(); ++p) {
     const CudaKernelResources& function = functions[p];
-    const std::optional<CudaLaunch> launch =
-        launch_of(kernel.phases[p], sizes, device.multiprocessors);
-    const int64_t threads = launch ? launch->block[0] : kernel.phases[p].block;
-    const int64_t own_shared = function.shared_bytes + (launch ? launch->shared_bytes : 0);
-    const Occupancy own =
-        occupancy(device, static_cast<int>(threads), static_cast<int>(function.registers),
-                  static_cast<int>(own_shared));
-    if (!least || own.occupancy < least->occupancy) {
-      least = own;
-      threads_of_block = threads;
+    const PhaseSource& phase = source.phases[p];
+    const std::optional<CudaLaunch> launch = launch_of(phase, sizes, device.multiprocessors);
+    const int64_t threads = launch ? launch->block[0] : phase.block;
+    const int64_t shared = function.shared_bytes + (launch ? launch->shared_bytes : 0);
+    const Occupancy own = occupancy(device, static_cast<int>(threads),
+                                    static_cast<int>(function.registers), static_cast<int>(shared));
+    if (p == 0 || own.occupancy < result.occupancy.occupancy) {
+      result.occupancy = own;
+      result.threads_per_block = threads;
     }
     all.registers = std::max(all.registers, function.registers);
     all.stack_bytes = std::max(all.stack_bytes, function.stack_bytes);
-    shared = std::max(shared, own_shared);
+    result.shared_bytes = std::max(result.shared_bytes, shared);
     all.spill_store_bytes += function.spill_store_bytes;
     all.spill_load_bytes += function.spill_load_bytes;
     all.instructions += function.instructions;
     all.special_instructions += function.special_instructions;
     const int64_t blocks =
         launch ? int64_t{launch->grid[0]} * launch->grid[1] * launch->grid[2] : 0;
-    spilled += (function.spill_store_bytes + function.spill_load_bytes) * threads * blocks;
+    const int64_t spilled = function.spill_store_bytes + function.spill_load_bytes;
+    if (spilled == 0) continue;
+    const ThreadTrips trips{phase.team, source.lanes, sizes};
+    result.spilled_bytes += spilled * threads * blocks * trips.most(loops.phases[p].body);
   }
-  ReportJson resources = {{"registers", all.registers},
-                          {"spill_store_bytes", all.spill_store_bytes},
-                          {"spill_load_bytes", all.spill_load_bytes},
-                          {"bytes_spill_upper", spilled},
-                          {"stack_bytes", all.stack_bytes},
-                          {"shared_bytes", shared},
-                          {"threads_per_block", threads_of_block},
-                          {"instructions", all.instructions},
-                          {"special_instructions", all.special_instructions}};
-  add_occupancy(least.value_or(Occupancy{}), resources);
-  resources["source"] = "compiler";
-  return resources;
+  return result;
+}
+
+ReportJson compiled_resources_json(const KernelResources& resources) {
+  const CudaKernelResources& all = resources.functions;
+  ReportJson json = {{"registers", all.registers},
+                     {"spill_store_bytes", all.spill_store_bytes},
+                     {"spill_load_bytes", all.spill_load_bytes},
+                     {"bytes_spill_upper", resources.spilled_bytes},
+                     {"stack_bytes", all.stack_bytes},
+                     {"shared_bytes", resources.shared_bytes},
+                     {"threads_per_block", resources.threads_per_block},
+                     {"instructions", all.instructions},
+                     {"special_instructions", all.special_instructions}};
+  add_occupancy(resources.occupancy, json);
+  json["source"] = "compiler";
+  return json;
 }
 
 ResourceEstimate estimate_resources(const loop::Kernel& kernel, const DeviceModel& device,

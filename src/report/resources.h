@@ -20,10 +20,23 @@ struct ResourceEstimate {
 ResourceEstimate estimate_resources(const loop::Kernel& kernel, const DeviceModel& device,
                                     const Bindings& sizes);
 
-// The object `resources` as the device's compiler has it: `functions` are those of the phases.
-ReportJson compiled_resources_json(const KernelSource& kernel,
+// What the device's compiler says of a kernel: of several phases the largest need, spills and
+// instructions added up.
+struct KernelResources {
+  CudaKernelResources functions;
+  int64_t shared_bytes = 0, threads_per_block = 0;  // of a block
+  int64_t spilled_bytes = 0;                        // stored and loaded again in a run, at most
+  Occupancy occupancy = {};                         // the least
+  bool spills() const {
+    return functions.spill_store_bytes + functions.spill_load_bytes + functions.stack_bytes > 0;
+  }
+};
+
+// `functions` are those of the phases.
+KernelResources compiled_resources(const loop::Kernel& loops, const KernelSource& source,
                                    const std::vector<CudaKernelResources>& functions,
                                    const DeviceModel& device, const Bindings& sizes);
+ReportJson compiled_resources_json(const KernelResources& resources);  // the object `resources`
 
 ReportJson no_resources();  // of a kernel on the CPU: all null
 

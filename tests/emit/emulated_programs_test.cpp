@@ -5,7 +5,9 @@
 #include <regex>
 
 #include "emit/emit.h"
+#include "graph/evaluate.h"
 #include "graph/passes/passes.h"
+#include "plan/relief.h"
 #include "support/emulated_programs.h"
 #include "support/emulated_trials.h"
 
@@ -105,6 +107,41 @@ TEST(EmulatedPrograms, RowsInWideHaveTheInterpretersBits) {
       const std::vector<Tensor> got = run_emulated(emulated[i], inputs, order, "warps");
       for (size_t o = 0; o < got.size(); ++o) {
         EXPECT_EQ(first_difference(got[o], expected[o]), "") << i << ", output " << o << loops;
+      }
+    }
+  }
+}
+
+// What is left of a group where its kernel spilled: other schedules, and two halves.
+TEST(EmulatedPrograms, RelievedGroups) {
+  std::vector<PlannedProgram> programs;
+  for (const char* text :
+       {"graph g(x: bf16[B, 4100], y: bf16[4100]) { t = add(x, y) z = gelu(t) u = mul(z, x) return "
+        "u }",
+        "graph g(x: f32[B, 700]) { e = exp(x) s = sum(e, dims=[1], keepdims=true) y = div(e, s) "
+        "return y }",
+        R"(graph g(x: bf16[B, 300], b: f32[B, 1]) { t = cast(x, dtype=f32) u = add(t, b)
+          s = sum(u, dims=[1]) v = sub(t, b) m = max(v, dims=[1]) c = sum(t, dims=[0])
+          return s, m, c })"}) {
+    const Graph graph = run_graph_passes(parse_graph(text, "relieved"));
+    const DeviceModel& device = device_model("h200");
+    const Plan plain = make_plan(graph, device, {});
+    for (size_t steps = 0; steps <= 4; ++steps) {
+      PlanOptions options;
+      for (const Group& group : plain.groups) {
+        options.reliefs.push_back({part_nodes(make_units(graph), group), steps, steps == 0, ""});
+      }
+      programs.push_back({graph, make_plan(graph, device, options)});
+      EXPECT_EQ(programs.back().plan.groups.size() > plain.groups.size(), steps == 0);
+    }
+  }
+  for (const EmulatedProgram& program : emulate_programs(programs, "")) {
+    for (const int64_t rows : {0, 1, 5}) {
+      const std::vector<Tensor> inputs = random_inputs(program.graph, {{"B", rows}}, 3);
+      const std::vector<Tensor> expected = evaluate(program.graph, inputs, Precision::per_op);
+      const std::vector<Tensor> got = run_emulated(program, inputs);
+      for (size_t o = 0; o < got.size(); ++o) {
+        EXPECT_EQ(first_difference(got[o], expected[o]), "") << print(program.graph, program.plan);
       }
     }
   }

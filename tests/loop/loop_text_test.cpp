@@ -12,6 +12,8 @@ constexpr std::string_view every_statement =
   comment "first \"line\""
   comment "second"
   scratch row: f32[8192]
+  thread_elements 2
+  all_registers
   report "gather ids: an index is out of range"
   phase p in parallel(B) grain 4 {
     `for`: i64 = load `a b`[p]

@@ -1,7 +1,9 @@
 // Values that are computed otherwise than op by op: contracted, or as a polynomial.
 #include <algorithm>
+#include <cmath>
 
 #include "lower/values.h"
+#include "op/apply.h"
 
 namespace ingot::lowering {
 
@@ -13,6 +15,18 @@ bool Values::is_product(NodeId node) const {
   return here && graph_[node].op == Op::mul && kept_dtype(node) == DType::f32;
 }
 
+// Whether this kernel takes a root or logarithm of the value, which has none below 0: then what
+// cancels has to be 0 and nothing below it, and so rounds its product.
+bool Values::takes_root(NodeId value) const {
+  return std::ranges::any_of(group_.nodes, [&](NodeId id) {
+    const Node& node = graph_[id];
+    const bool unary = op_info(node.op).category == Category::elementwise &&
+                       node.operands.size() == 1 && node.operands[0] == value;
+    const Formula<double> of = unary ? formula<double>(node.op) : nullptr;
+    return of != nullptr && std::isnan(of(-1, 0, 0, 0, 0, 0)) && !std::isnan(of(1, 0, 0, 0, 0, 0));
+  });
+}
+
 // a·b + c, a·b − c or c − a·b with one rounding: a GPU's, where the mode allows it.
 std::optional<Typed> Values::contracted(NodeId node, const std::vector<Sym>& index,
                                         const Context& context) {
@@ -20,7 +34,7 @@ std::optional<Typed> Values::contracted(NodeId node, const std::vector<Sym>& ind
   const bool sum = n.op == Op::add || n.op == Op::sub;
   if (!gpu_ || numerics_ == Numerics::exact || !sum || kept_dtype(node) != DType::f32) return {};
   const size_t at = is_product(n.operands[0]) ? 0 : 1;
-  if (!is_product(n.operands[at])) return {};
+  if (!is_product(n.operands[at]) || takes_root(node)) return {};
   auto operand = [&](NodeId of, size_t i, const std::vector<Sym>& where) {
     Access access = operand_access(graph_, of, static_cast<int>(i), where, domain_ranges_);
     return value(graph_[of].operands[i], access.index, context);

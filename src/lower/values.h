@@ -106,6 +106,7 @@ class Values {
   std::optional<Typed> contracted(NodeId node, const std::vector<Sym>& index,
                                   const Context& context);
   bool is_product(NodeId node) const;
+  bool takes_root(NodeId value) const;
   Typed polynomial(NodeId node, const Narrowing& narrowing, const std::vector<Sym>& index,
                    const Context& context);
   Typed concat(NodeId node, const std::vector<Sym>& index, const Context& context);

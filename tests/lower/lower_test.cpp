@@ -285,6 +285,12 @@ TEST(Lower, ProductsAndSumsAreContractedOnAGpuInWideOnly) {
   EXPECT_EQ(lowered_for(text, "h200", Numerics::exact).find("fma("), std::string::npos);
   const std::string cpu = lowered_for(text, "cpu", Numerics::wide);
   EXPECT_EQ(cpu.find("fma("), std::string::npos);
+  const std::string root = lowered_for(
+      "graph g(x: f32[B, 64]) { p = mul(x, x) a = sub(p, 0.25) y = sqrt(a) b = add(p, 1) return y, "
+      "b }",
+      "h200", Numerics::wide);
+  EXPECT_NE(root.find("a: f32 = sub("), std::string::npos) << root;  // below 0 by a rounding
+  EXPECT_NE(root.find("b: f32 = fma("), std::string::npos) << root;
   // x / 2^k has the bits of x · 2^-k everywhere.
   EXPECT_NE(cpu.find("= mul(s, 0.125"), std::string::npos) << cpu;
   EXPECT_NE(cpu.find("= div(t, 7"), std::string::npos) << cpu;

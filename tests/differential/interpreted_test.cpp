@@ -22,13 +22,21 @@ void compare_interpreted(uint64_t first, uint64_t last, const RandomOptions& opt
   }
 }
 
-TEST(InterpretedPlans, GiveTheEvaluatorsBits) {
-  compare_interpreted(1, 1301, {.nodes = 12, .elements = 3000});
-}
+constexpr uint64_t programs = 100;  // of a test case, so that processes can share them out
 
-TEST(InterpretedPlans, WithProductsGiveTheEvaluatorsBits) {
-  compare_interpreted(10000, 10300, {.nodes = 9, .elements = 3000, .whole_products = true});
+class InterpretedPlans : public ::testing::TestWithParam<uint64_t> {};
+TEST_P(InterpretedPlans, GiveTheEvaluatorsBits) {
+  compare_interpreted(GetParam(), GetParam() + programs, {.nodes = 12, .elements = 3000});
 }
+INSTANTIATE_TEST_SUITE_P(From, InterpretedPlans, ::testing::Range<uint64_t>(1, 1301, programs));
+
+class InterpretedProducts : public ::testing::TestWithParam<uint64_t> {};
+TEST_P(InterpretedProducts, GiveTheEvaluatorsBits) {
+  compare_interpreted(GetParam(), GetParam() + programs,
+                      {.nodes = 9, .elements = 3000, .whole_products = true});
+}
+INSTANTIATE_TEST_SUITE_P(From, InterpretedProducts,
+                         ::testing::Range<uint64_t>(10000, 10300, programs));
 
 }  // namespace
 }  // namespace ingot::testing

@@ -13,6 +13,7 @@ struct Arguments {
   std::string file;
   std::string device = "cpu", numerics = "exact", fusion = "auto";
   std::vector<std::string> dims, inputs, kernels;  // NAME=VALUE each
+  std::vector<int> register_caps;                  // tune
   std::string out, plan, cache;
   std::optional<double> rtol, atol;
   int threads = 0;

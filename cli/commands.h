@@ -14,6 +14,7 @@ int emit(const Arguments& arguments);
 int print(const Arguments& arguments);
 int plan(const Arguments& arguments);
 int lower(const Arguments& arguments);
+int tune(const Arguments& arguments);
 int ops(const Arguments& arguments);
 int devices(const Arguments& arguments);
 int cache(const Arguments& arguments);

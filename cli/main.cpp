@@ -37,6 +37,7 @@ constexpr Subcommand program_commands[] = {
     {"check", "run fused, separate and reference and compare; exit code 1 on a mismatch", check,
      data | bounds | edits},
     {"bench", "separate against fused in one run", bench, data | edits},
+    {"tune", "what candidates do to each kernel of a GPU: bounds on registers", tune, nothing},
     {"emit", "generated sources and their resource reports", emit, folder | edits},
     {"print", "the graph as text; parses back", print, nothing},
     {"plan", "the plan as text; parses back", plan, edits},
@@ -83,6 +84,13 @@ void add_program_options(CLI::App& app, const Subcommand& subcommand, Arguments&
 void add_special_options(CLI::App& app, const std::string& name, Arguments& arguments) {
   if (name == "explain") {
     app.add_flag("--measure", arguments.measure, "measure the times on random data");
+  }
+  if (name == "tune") {
+    app.add_option("--register-caps", arguments.register_caps,
+                   "registers a thread may have, 16 to 255, as 32,48,64: registers, spills and "
+                   "occupancy of each kernel, and times where the device is here")
+        ->delimiter(',')
+        ->required();
   }
   if (name == "bench") {
     app.add_option("--repeats", arguments.repeats, "default: about two seconds' worth, at least 7")

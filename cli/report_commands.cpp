@@ -18,6 +18,14 @@ int explain(const Arguments& arguments) {
   return 0;
 }
 
+int tune(const Arguments& arguments) {
+  Session session = open_session(arguments);
+  session.options.sizes = complete_sizes(session);
+  const std::string json = compile(session, arguments).register_caps_json(arguments.register_caps);
+  fmt::print("{}\n", arguments.json ? json : Compiled::register_caps_text(json));
+  return 0;
+}
+
 int check(const Arguments& arguments) {
   Session session = open_session(arguments);
   session.options.sizes = complete_sizes(session);

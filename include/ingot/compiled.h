@@ -44,6 +44,10 @@ class Compiled {
   // Separate against fused in one run: JSON, or its text.
   std::string bench_json(const std::vector<Tensor>& inputs, const BenchOptions& options = {}) const;
   static std::string bench_text(const std::string& json);
+  // A GPU's kernels compiled for at most so many registers a thread, each cap beside the others:
+  // registers, spills, occupancy; and times, where the device is here. JSON, or its text.
+  std::string register_caps_json(const std::vector<int>& caps) const;
+  static std::string register_caps_text(const std::string& json);
   // Fused, separate and reference compared under the numerics contract, on `inputs` and on special
   // values and sizes of its own.
   CheckResult check(const std::vector<Tensor>& inputs, const CheckOptions& options = {}) const;

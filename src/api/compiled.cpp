@@ -36,6 +36,17 @@ std::vector<Tensor> random_inputs(const Graph& graph, const Bindings& sizes) {
 
 }  // namespace
 
+// The program beside itself: times of its groups.
+std::vector<double> Compiled::State::times_with_cap(int registers) const {
+  CudaOptions cuda;
+  cuda.cache_dir = options.cache_dir;
+  cuda.max_registers = registers;
+  const auto capped = with_register_cap(graph, lowered(), *target.cuda, cuda);
+  const std::vector<Tensor> inputs = random_inputs(graph, report_sizes());
+  return measure_device_times(*capped, *capped, inputs, bench_settings(options, device, {}))
+      .group_us;
+}
+
 Compiled::Compiled() = default;
 Compiled::Compiled(Compiled&&) noexcept = default;
 Compiled& Compiled::operator=(Compiled&&) noexcept = default;

@@ -26,7 +26,9 @@ std::map<std::string, KernelResources> cuda_resources(const std::vector<KernelTo
   for (const KernelToCompile& kernel : kernels) {
     if (!kernel.source->text.empty()) written.push_back(kernel.source);
   }
-  const UnitList list = make_units(written, {}, written.size(), cuda_unit);
+  const UnitList list =
+      make_units(written, {}, written.size(),
+                 options.max_registers > 0 ? cuda_unit_without_bounds : cuda_unit);
   const auto start = std::chrono::steady_clock::now();
   std::vector<CudaBinary> binaries;
   try {

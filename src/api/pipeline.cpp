@@ -108,7 +108,8 @@ struct DeviceKernelCompiler {
 
   std::vector<DeviceKernel> operator()(const std::vector<const KernelSource*>& kernels) const {
     require_texts(kernels);
-    const UnitList list = make_units(kernels, edited, kernels.size(), cuda_unit);
+    const UnitList list = make_units(kernels, edited, kernels.size(),
+                                     cuda.max_registers > 0 ? cuda_unit_without_bounds : cuda_unit);
     const auto start = std::chrono::steady_clock::now();
     const std::vector<CudaBinary> binaries =
         compile_cuda(list.units, architecture_of(device.info()), cuda);
@@ -249,6 +250,16 @@ void lower_pipeline(const Graph& graph, const DeviceModel& device, const PlanOpt
   } else {
     emit_sources(device, pipeline);
   }
+}
+
+std::unique_ptr<const DeviceExecutable> with_register_cap(const Graph& graph,
+                                                          const Pipeline& pipeline,
+                                                          const CudaDevice& device,
+                                                          const CudaOptions& options) {
+  const DeviceKernelCompiler compiler{
+      device, options, {}, std::make_shared<CompiledUnits>(), obstacles_of(pipeline)};
+  return std::make_unique<const DeviceExecutable>(graph, pipeline.plan, pipeline.sources, compiler,
+                                                  device);
 }
 
 std::string standalone_text(const KernelSource& kernel) {

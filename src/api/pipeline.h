@@ -12,6 +12,7 @@
 
 #include "api/units.h"
 #include "emit/kernel_source.h"
+#include "jit/nvrtc.h"
 #include "plan/plan.h"
 #include "report/report.h"
 #include "run/device_executable.h"
@@ -86,6 +87,12 @@ void lower_pipeline(const Graph& graph, const DeviceModel& device, const PlanOpt
 // The two steps of it.
 void lower_groups(const Graph& graph, Pipeline* pipeline);
 void emit_sources(const DeviceModel& device, Pipeline* pipeline);
+
+// A pipeline's kernels compiled for at most so many registers a thread (`options.max_registers`).
+std::unique_ptr<const DeviceExecutable> with_register_cap(const Graph& graph,
+                                                          const Pipeline& pipeline,
+                                                          const CudaDevice& device,
+                                                          const CudaOptions& options);
 
 // The kernel's text with all that it needs: a translation unit of its own.
 std::string standalone_text(const KernelSource& kernel);

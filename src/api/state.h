@@ -38,6 +38,8 @@ struct Compiled::State {
   const Runnable& executable() const;  // Error{input} where nothing runs
   // Edited kernels of variants that these inputs do not take. Error{input} if none is taken.
   std::vector<std::string> edited_not_run(const std::vector<Tensor>& inputs) const;
+  // Of each group on the device, µs; its kernels compiled for so many registers (0: any).
+  std::vector<double> times_with_cap(int registers) const;
   Bindings report_sizes() const;  // of all named dimensions; 1 where not given
 
  private:

@@ -22,6 +22,10 @@ std::string cuda_obstacle(const loop::Kernel& kernel);
 // A source for NVRTC, which includes nothing; kernels with equal `lanes` only.
 std::string cuda_unit(std::span<const KernelSource* const> kernels);
 
+// The same for a compiler that is told a number of registers: it takes no notice where a kernel
+// says how many threads its blocks have.
+std::string cuda_unit_without_bounds(std::span<const KernelSource* const> kernels);
+
 // A translation unit: prelude sections, library functions, then the kernels' texts; equal kernels
 // once.
 std::string translation_unit(std::span<const KernelSource* const> kernels);

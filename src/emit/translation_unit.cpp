@@ -212,4 +212,13 @@ std::string cuda_unit(std::span<const KernelSource* const> kernels) {
                      device::library_text(parts.functions), parts.routines, parts.kernels);
 }
 
+std::string cuda_unit_without_bounds(std::span<const KernelSource* const> kernels) {
+  constexpr std::string_view bounds = "__launch_bounds__(";
+  std::string text = cuda_unit(kernels);
+  for (size_t at = text.find(bounds); at != text.npos; at = text.find(bounds, at)) {
+    text.erase(at, text.find(')', at) + 1 - at);
+  }
+  return text;
+}
+
 }  // namespace ingot

@@ -13,6 +13,8 @@
 #include <ingot/ingot.h>
 #include <nlohmann/json.hpp>
 
+#include "support/cuda_here.h"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -389,6 +391,25 @@ TEST_F(Cli, BenchJsonIsOneObject) {
   const Json result = json("bench bias_gelu.ingot --dim B=16 --repeats 7");
   EXPECT_EQ(result["identical"], true);
   EXPECT_EQ(result["repeats"], 7);
+}
+
+TEST_F(Cli, TuneShowsWhatBoundsOnRegistersDo) {
+  expect_error("tune bias_gelu.ingot --dim B=64 --register-caps 32", 2, "kernels of a GPU");
+  expect_error("tune bias_gelu.ingot --device h200 --register-caps 8", 2, "16 to 255");
+  if (const std::string why = ingot::testing::no_nvrtc(); !why.empty()) GTEST_SKIP() << why;
+  const std::string command =
+      "tune bias_gelu.ingot --dim B=16384 --device h200 --register-caps 24,64";
+  const Json report = json(command);
+  ASSERT_EQ(report["groups"].size(), 1U);
+  const Json& candidates = report["groups"][0]["candidates"];
+  ASSERT_EQ(candidates.size(), 3U);
+  EXPECT_TRUE(candidates[0]["cap"].is_null());
+  EXPECT_LE(candidates[1]["registers"], 24);
+  EXPECT_GT(candidates[1]["spill_store_bytes"], 0);
+  EXPECT_LE(candidates[2]["registers"], 64);
+  EXPECT_EQ(candidates[2]["spill_store_bytes"], 0);
+  EXPECT_GE(candidates[1]["occupancy"], candidates[2]["occupancy"]);
+  EXPECT_NE(run(command).out.find("limited by"), std::string::npos);
 }
 
 TEST_F(Cli, VerboseSaysWhatWasCompiled) {

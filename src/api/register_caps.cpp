@@ -1,0 +1,134 @@
+// Compiled::register_caps_json: what a bound on registers does to each kernel.
+
+#include <algorithm>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "api/cuda_resources.h"
+#include "api/environment.h"
+#include "api/state.h"
+#include "base/text.h"
+#include "report/number_text.h"
+
+namespace ingot {
+namespace {
+
+using Json = ReportJson;
+
+constexpr int fewest = 16, most = 255;  // registers that a compiler takes as a bound
+
+using Candidates = std::vector<std::map<std::string, KernelResources>>;  // 0: without a cap
+
+void require_caps(const std::vector<int>& caps) {
+  for (const int cap : caps) {
+    if (cap >= fewest && cap <= most) continue;
+    throw Error(ErrorKind::input,
+                fmt::format("a cap of {} registers: {} to {} a thread", cap, fewest, most));
+  }
+  if (caps.empty()) throw Error(ErrorKind::input, "no register caps are given");
+}
+
+Json candidate_json(const KernelResources& found, int cap) {
+  const CudaKernelResources& all = found.functions;
+  return {{"cap", cap > 0 ? Json(cap) : Json(nullptr)},
+          {"registers", all.registers},
+          {"spill_store_bytes", all.spill_store_bytes},
+          {"spill_load_bytes", all.spill_load_bytes},
+          {"stack_bytes", all.stack_bytes},
+          {"instructions", all.instructions},
+          {"blocks_per_sm", found.occupancy.blocks},
+          {"occupancy", found.occupancy.occupancy},
+          {"occupancy_limit", found.occupancy.limit},
+          {"measured_us", nullptr}};
+}
+
+// A block that needs more registers than there are does not start.
+bool all_start(const std::map<std::string, KernelResources>& kernels) {
+  return std::ranges::all_of(kernels,
+                             [](const auto& kernel) { return kernel.second.occupancy.blocks > 0; });
+}
+
+}  // namespace
+
+std::string Compiled::register_caps_json(const std::vector<int>& caps) const {
+  require_caps(caps);
+  if (!state_->device.gpu) {
+    throw Error(ErrorKind::input, "register caps are for the kernels of a GPU", {},
+                {"device cuda, or the name of a device model: ingot devices"});
+  }
+  const Pipeline& pipeline = state_->lowered();
+  const Bindings sizes = state_->report_sizes();
+  const std::vector<KernelToCompile> chosen = chosen_kernels(pipeline, sizes);
+  std::vector<int> tried = {0};
+  tried.insert(tried.end(), caps.begin(), caps.end());
+  Candidates found;
+  for (const int cap : tried) {
+    CudaOptions options;
+    options.cache_dir = state_->options.cache_dir;
+    options.max_registers = cap;
+    found.push_back(cuda_resources(chosen, state_->device, sizes, options));
+  }
+  if (found[0].empty()) load_nvrtc();  // says why nothing was compiled
+  Json groups = Json::array();
+  for (size_t g = 0; g < chosen.size(); ++g) {
+    const std::string& name = chosen[g].source->name;
+    if (!found[0].contains(name)) continue;
+    Json candidates = Json::array();
+    for (size_t c = 0; c < tried.size(); ++c) {
+      candidates.push_back(candidate_json(found[c].at(name), tried[c]));
+    }
+    groups.push_back({{"group", pipeline.plan.groups[g].name},
+                      {"kernel", name},
+                      {"threads_per_block", found[0].at(name).threads_per_block},
+                      {"candidates", candidates},
+                      {"position", g}});
+  }
+  for (size_t c = 0; c < tried.size() && state_->target.cuda; ++c) {
+    if (!all_start(found[c])) continue;
+    const std::vector<double> us = state_->times_with_cap(tried[c]);
+    for (Json& group : groups) {
+      group["candidates"][c]["measured_us"] = us.at(group["position"].get<size_t>());
+    }
+  }
+  for (Json& group : groups) group.erase("position");
+  return Json{{"graph", state_->graph.name},
+              {"device", state_->device.name},
+              {"numerics", numerics_text(state_->planning.numerics)},
+              {"dims", state_->options.sizes},
+              {"environment", environment_of(state_->options)},
+              {"groups", groups}}
+      .dump(2);
+}
+
+std::string Compiled::register_caps_text(const std::string& json) {
+  const Json report = Json::parse(json, nullptr, false);
+  if (!report.is_object() || !report.contains("groups")) {
+    throw Error(ErrorKind::input, "register_caps_text: this is no report of register_caps_json");
+  }
+  std::string out =
+      fmt::format("{} on {}, numerics {}\n", report["graph"].get<std::string>(),
+                  report["device"].get<std::string>(), report["numerics"].get<std::string>());
+  for (const Json& group : report["groups"]) {
+    out +=
+        fmt::format("\n{} (kernel {}), {} threads a block\n", group["group"].get<std::string>(),
+                    group["kernel"].get<std::string>(), group["threads_per_block"].get<int64_t>());
+    out += "  cap      registers  spilled  stack  blocks  occupancy  limited by       time\n";
+    for (const Json& candidate : group["candidates"]) {
+      const int64_t blocks = candidate["blocks_per_sm"];
+      out += fmt::format(
+          "  {:<7}  {:>9}  {:>7}  {:>5}  {:>6}  {:>7.0f} %  {:<10} {:>10}\n",
+          candidate["cap"].is_null() ? "none" : fmt::to_string(candidate["cap"].get<int>()),
+          candidate["registers"].get<int64_t>(), candidate["spill_store_bytes"].get<int64_t>(),
+          candidate["stack_bytes"].get<int64_t>(), blocks,
+          100 * candidate["occupancy"].get<double>(),
+          candidate["occupancy_limit"].get<std::string>(),
+          blocks == 0                          ? "no start"
+          : candidate["measured_us"].is_null() ? "-"
+                                               : time_text(candidate["measured_us"].get<double>()));
+    }
+  }
+  return out;
+}
+
+}  // namespace ingot

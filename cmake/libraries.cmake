@@ -16,6 +16,7 @@ target_include_directories(ingot_fmt SYSTEM PUBLIC ${INGOT_FMT_INCLUDE})
 # Headers only.
 ingot_require_header(INGOT_CLI11_INCLUDE CLI/CLI.hpp libcli11-dev)
 ingot_require_header(INGOT_JSON_INCLUDE nlohmann/json.hpp nlohmann-json3-dev)
+ingot_require_header(INGOT_DLPACK_INCLUDE dlpack/dlpack.h libdlpack-dev)
 
 # protobuf: static where there is a static library.
 ingot_require_header(INGOT_PROTOBUF_INCLUDE google/protobuf/message.h libprotobuf-dev)

@@ -27,6 +27,7 @@ for group in "${@:-build}"; do
       need_file "/usr/include/CLI/CLI.hpp" libcli11-dev
       need_file "/usr/include/nlohmann/json.hpp" nlohmann-json3-dev
       need_file "/usr/include/oneapi/dnnl/dnnl.hpp" libdnnl-dev
+      need_file "/usr/include/dlpack/dlpack.h" libdlpack-dev
       need_file "/usr/include/gtest/gtest.h" libgtest-dev
       ;;
     test)

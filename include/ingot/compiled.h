@@ -1,6 +1,7 @@
 // A compiled program: run, explained, measured, checked.
 #pragma once
 
+#include <ingot/dlpack.h>
 #include <ingot/options.h>
 #include <ingot/tensor.h>
 
@@ -36,6 +37,17 @@ class Compiled {
   void run(const std::vector<TensorView>& inputs, const std::vector<TensorView>& outputs) const;
   std::vector<Tensor> run(const std::vector<Tensor>& inputs) const;
   std::vector<std::vector<int64_t>> output_shapes(const std::vector<Tensor>& inputs) const;
+
+  // The same on tensors of other libraries where they lie: on the CPU, or on the GPU that the
+  // program was compiled for; nothing is copied. They stay the caller's. On a GPU they are
+  // row-major without gaps and aligned to 16 bytes, the work is put behind what `stream` (a
+  // CUstream; null: the default one) holds, and the call returns before it is done where the
+  // program has no run-time checks.
+  void run_dlpack(const std::vector<DLManagedTensor*>& inputs,
+                  const std::vector<DLManagedTensor*>& outputs, void* stream = nullptr) const;
+  // Outputs in memory of ingot's; each is given back by its deleter.
+  std::vector<DLManagedTensor*> run_dlpack(const std::vector<DLManagedTensor*>& inputs,
+                                           void* stream = nullptr) const;
 
   // The report, for a person or as JSON; sizes as in Options::sizes, 1 where
   // absent. With `measure`, times separate and fused are measured on random data (device "cpu").

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <ingot/compiled.h>
+#include <ingot/dlpack.h>
 #include <ingot/dtype.h>
 #include <ingot/error.h>
 #include <ingot/options.h>

@@ -1,4 +1,6 @@
 // DeviceCall: the launches of a program, one by one or as a graph.
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/report_text.h"
 #include "run/device_state.h"
@@ -165,14 +167,16 @@ void DeviceCall::launch_graph(const std::vector<void*>& inputs, const std::vecto
   state_->graph->launch(state_->stream);
 }
 
+bool DeviceCall::has_checks() const {
+  return std::ranges::any_of(state_->groups, [&](const DeviceCallState::Group& group) {
+    return !state_->program->kernels.source(group.place).reports.empty();
+  });
+}
+
 void DeviceCall::finish() {
   DeviceCallState& state = *state_;
   const KernelSet<DeviceKernel>& kernels = state.program->kernels;
-  bool any = false;
-  for (const DeviceCallState::Group& group : state.groups) {
-    any = any || !kernels.source(group.place).reports.empty();
-  }
-  if (!any) return state.stream.synchronize();
+  if (!has_checks()) return state.stream.synchronize();
   std::vector<KernelReport> reports(state.groups.size());
   copy_to_host(state.stream, reports.data(), state.reports.address(), state.reports.bytes());
   state.stream.synchronize();

@@ -47,6 +47,39 @@ void download(const CudaStream& stream, const std::vector<void*>& addresses,
   }
 }
 
+std::vector<void*> addresses_of(const std::vector<TensorView>& views) {
+  std::vector<void*> addresses;
+  for (const TensorView& view : views) addresses.push_back(view.data);
+  return addresses;
+}
+
+void check_place(const TensorView& view, const std::string& name) {
+  constexpr uintptr_t alignment = 16;
+  if (!is_plain(view)) {
+    fail_input({}, fmt::format("{}: on a GPU tensors are row-major without gaps; shape [{}], "
+                               "strides [{}]",
+                               name, fmt::join(view.shape, ", "), fmt::join(view.strides, ", ")));
+  }
+  if (reinterpret_cast<uintptr_t>(view.data) % alignment != 0) {
+    fail_input({}, fmt::format("{}: on a GPU tensors are aligned to {} bytes; address {}", name,
+                               alignment, view.data));
+  }
+}
+
+void check_in_place(const Graph& graph, const std::vector<TensorView>& inputs,
+                    const std::vector<TensorView>& outputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) check_place(inputs[i], graph[graph.inputs[i]].name);
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    const std::string& name = graph.output_names[o];
+    check_place(outputs[o], name);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!overlap(byte_range(inputs[i]), byte_range(outputs[o]))) continue;
+      fail_input({}, fmt::format("output {} lies in the memory of input {}", name,
+                                 graph[graph.inputs[i]].name));
+    }
+  }
+}
+
 }  // namespace
 
 DeviceProgram::DeviceProgram(Graph program, Plan its_plan,
@@ -135,6 +168,29 @@ void DeviceExecutable::run(const std::vector<TensorView>& inputs,
     timings->push_back({static_cast<int>(g), marks[g + 1].ms_since(marks[g]) * 1e3,
                         static_cast<int>(place.variant)});
   }
+}
+
+void DeviceExecutable::run_in_place(const std::vector<TensorView>& inputs,
+                                    const std::vector<TensorView>& outputs,
+                                    const CudaStream& callers) const {
+  DeviceProgram& program = *program_;
+  check_inputs(program.graph, inputs, outputs);
+  const std::shared_ptr<const DeviceSizing> sizing =
+      program.sizings.find(inputs, [&](const std::vector<std::vector<int64_t>>& shapes) {
+        return program.make_device_sizing(shapes);
+      });
+  check_input_memory(program.graph, inputs, sizing->numbers);
+  check_outputs(program.graph, outputs, sizing->numbers);
+  check_in_place(program.graph, inputs, outputs);
+
+  const CudaEvent ready(program.device), done(program.device);
+  DeviceCall call(std::make_unique<DeviceCallState>(program_, sizing));
+  callers.record(ready);
+  call.stream().wait(ready);
+  call.launch(addresses_of(inputs), addresses_of(outputs));
+  if (call.has_checks()) return call.finish();
+  call.stream().record(done);
+  callers.wait(done);
 }
 
 void DeviceExecutable::prepare(const Bindings& sizes,

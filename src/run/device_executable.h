@@ -27,6 +27,8 @@ class DeviceCall {
   ~DeviceCall();
   DeviceCall(DeviceCall&&) noexcept;
 
+  bool has_checks() const;  // at run time
+
   const CudaStream& stream() const;
   const std::vector<int64_t>& input_bytes() const;
   const std::vector<int64_t>& output_bytes() const;
@@ -62,6 +64,11 @@ class DeviceExecutable : public Runnable {
   // call; where there is too little, the error says how much was asked for.
   void run(const std::vector<TensorView>& inputs, const std::vector<TensorView>& outputs,
            std::vector<GroupTiming>* timings = nullptr) const override;
+  // On memory of the device: row-major, aligned to 16 bytes, outputs apart from the inputs. Behind
+  // what the caller's stream holds, and before what it is given next; waits only where the program
+  // has run-time checks.
+  void run_in_place(const std::vector<TensorView>& inputs, const std::vector<TensorView>& outputs,
+                    const CudaStream& callers) const;
   void prepare(const Bindings& sizes, const std::vector<KernelPlace>& others) const override;
   const Graph& graph() const override;
   const Plan& plan() const override;

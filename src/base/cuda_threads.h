@@ -28,6 +28,10 @@ constexpr int64_t stream_registers(int64_t streams) {
   return 32 * std::max<int64_t>(streams - 1, 0);
 }
 
+// Registers of a thread of a band, whose rows are fetched 16 bytes at a time, besides the sums of
+// its columns and what it keeps of a row.
+inline constexpr int64_t band_registers = 48;
+
 // Elements that a thread takes at a time: 16 bytes of the narrowest operand, and at least two.
 constexpr int thread_elements(int64_t narrowest_bytes) {
   constexpr int64_t widest_access = 16;

@@ -111,6 +111,19 @@ struct Uses {
   void note(const std::shared_ptr<Loop>& loop) { sym(loop->extent); }
 };
 
+}  // namespace
+
+bool sums_columns(const std::vector<Stmt>& body, bool in_vector) {
+  return std::ranges::any_of(body, [&](const Stmt& stmt) {
+    if (std::holds_alternative<Accumulator>(stmt)) return in_vector;
+    const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt);
+    return loop != nullptr &&
+           sums_columns((*loop)->body, in_vector || (*loop)->kind == LoopKind::vector);
+  });
+}
+
+namespace {
+
 constexpr int64_t warps_of_many = 8;  // for more chunks of a row than a block has warps
 
 int64_t narrowest_bytes(const Kernel& kernel) {
@@ -140,15 +153,6 @@ int row_lanes(const Kernel& kernel) {
   return lanes;
 }
 
-// Whether sums of one lane stand in vector loops: those of columns.
-bool sums_columns(const std::vector<Stmt>& body, bool in_vector = false) {
-  return std::ranges::any_of(body, [&](const Stmt& stmt) {
-    if (std::holds_alternative<Accumulator>(stmt)) return in_vector;
-    const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt);
-    return loop != nullptr &&
-           sums_columns((*loop)->body, in_vector || (*loop)->kind == LoopKind::vector);
-  });
-}
 
 // Threads of an iteration of elementwise work: a block, or as many as its short rows employ.
 int elementwise_team(const Kernel& kernel, int lanes) {
@@ -170,7 +174,7 @@ int elementwise_team(const Kernel& kernel, int lanes) {
 // a column of them for as many threads as that takes.
 Target cuda_target(const Kernel& kernel) {
   bool reduces = false, sums = false, fetches = false;
-  int64_t warps = 1, tile_rows = 0, lanes_of_sums = vector_lanes;
+  int64_t warps = 1, tile_rows = 0, lanes_of_sums = vector_lanes, widest = 0;
   auto note = [&](const Stmt& stmt) {
     fetches |= std::holds_alternative<Fetch>(stmt);
     if (const auto* tile = std::get_if<Transpose>(&stmt)) tile_rows = *tile->dst_stride.constant();
@@ -179,6 +183,9 @@ Target cuda_target(const Kernel& kernel) {
     sums |= acc != nullptr;
     if (acc != nullptr) lanes_of_sums = std::max<int64_t>(lanes_of_sums, acc->lanes);
     const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt);
+    if (loop != nullptr && (*loop)->kind == LoopKind::vector) {
+      widest = std::max(widest, longest_loop((*loop)->extent).value_or(0));
+    }
     if (loop == nullptr || (*loop)->kind != LoopKind::spread) return;
     const int64_t extent = (*loop)->extent.constant().value_or(warps_of_many);
     warps = std::max(warps, extent > cuda::most_warps ? warps_of_many : extent);
@@ -200,8 +207,11 @@ Target cuda_target(const Kernel& kernel) {
     const int team = static_cast<int>(warps) * cuda::warp;
     return {true, cuda::row_lanes, team, static_cast<int>(warps), team};
   }
-  if (sums) return {true, cuda::column_lanes, cuda::warp, 0, cuda::row_block};
   int lanes = cuda::thread_elements(narrowest_bytes(kernel));
+  if (sums) {
+    const bool wide = widest >= cuda::warp * lanes;
+    return {true, wide ? lanes : cuda::column_lanes, cuda::warp, 0, cuda::row_block};
+  }
   if (tile_rows == 0) {
     if (kernel.thread_elements > 0) lanes = static_cast<int>(kernel.thread_elements);
     const int team = elementwise_team(kernel, lanes);
@@ -237,6 +247,7 @@ Emitter::Emitter(const Kernel& kernel, const Target& target)
     if (const auto* transpose = std::get_if<Transpose>(&stmt)) note_tile(*transpose);
     if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt)) note_shared_rows(**loop);
     if (const auto* fetch = std::get_if<Fetch>(&stmt)) fetched_.insert(fetch->dst);
+    if (const auto* load = std::get_if<Load>(&stmt)) loaded_.insert(load->buffer);
   };
   for (const Phase& phase : kernel.phases) walk(phase.body, note);
 }
@@ -351,6 +362,7 @@ std::string Emitter::phase_text(size_t number) {
     declare_thread_rows(phase);
     declare_shared_rows(phase);
     declare_tiles(phase);
+    stores_whole_ = !tiles_.empty() || !fetched_.empty() || sums_columns(phase.body, false);
   }
   statements(phase.body);
   close_iterations();

@@ -19,6 +19,11 @@ std::optional<int64_t> longest_loop(const Sym& extent) {
   return a && b ? std::min(*a, *b) : a ? a : b;
 }
 
+int64_t arithmetic(const Loop& loop) {
+  return std::ranges::count_if(loop.body,
+                               [](const Stmt& stmt) { return std::holds_alternative<Let>(stmt); });
+}
+
 namespace {
 
 constexpr int64_t unrolled_chunks = 8;  // of loops that keep nothing in registers
@@ -64,15 +69,22 @@ void each_fetch(const std::vector<Stmt>& body, const F& visit) {
   }
 }
 
+bool computes_much(const std::vector<Stmt>& body) {
+  return std::ranges::any_of(body, [](const Stmt& stmt) {
+    const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt);
+    return loop != nullptr && (arithmetic(**loop) > much_arithmetic || computes_much((*loop)->body));
+  });
+}
+
 // Chunks of a long loop that are loaded before the first is used; few where each is much work,
 // which takes registers too.
 int64_t chunks_together(const Loop& loop, int lanes) {
   constexpr int64_t little = 4, few = 4, many = 16;
-  int64_t bytes = 0, work = 0;
+  int64_t bytes = 0;
+  const int64_t work = arithmetic(loop);
   for (const Stmt& stmt : loop.body) {
     const auto* load = std::get_if<Load>(&stmt);
     if (load != nullptr && load->index.uses(loop.var)) bytes += byte_size(load->dtype);
-    work += std::holds_alternative<Let>(stmt) ? 1 : 0;
   }
   const int64_t loads = bytes_together / std::max<int64_t>(bytes * lanes, 1);
   return std::clamp<int64_t>(loads, 2, work > little ? few : many);
@@ -143,7 +155,9 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
     bytes += chunks * target_.lanes * byte_size(buffer_dtypes_.at(buffer));
   }
   const bool plain = target_.warps <= 1 || !tiles_.empty();
-  if (bytes == 0 && plain) return fmt::format("__launch_bounds__({})", target_.block);
+  const bool capped = target_.warps == 0 && target_.lanes > cuda::column_lanes &&
+                      sums_columns(phase.body) && computes_much(phase.body);
+  if (bytes == 0 && plain && !capped) return fmt::format("__launch_bounds__({})", target_.block);
   auto bounds = [&](int64_t wanted) {
     const int64_t registers = std::min<int64_t>(wanted, cuda::most_registers);
     const int64_t blocks =
@@ -171,6 +185,7 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
   });
   // A warp's accesses of 8 elements need no more than those of 2: they are fewer.
   const bool usual = target_.threads() * target_.lanes == vector_lanes;
+  if (!usual && !fetched_.empty()) return bounds(bytes / 4 + cuda::band_registers);
   constexpr int64_t few_kept = 8;  // short rows: another row is worth more than free registers
   const int lanes = !usual                  ? 16 / target_.lanes
                     : bytes / 4 <= few_kept ? cuda::row_lanes

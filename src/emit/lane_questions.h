@@ -14,6 +14,13 @@ namespace ingot {
 // The longest that a loop can be, over all iterations of the loops around it.
 std::optional<int64_t> longest_loop(const Sym& extent);
 
+// Ops that an iteration computes; from so many on a few of them hide what one waits for.
+inline constexpr int64_t much_arithmetic = 6;
+int64_t arithmetic(const loop::Loop& loop);
+
+// Whether sums of one lane stand in vector loops: those of columns.
+bool sums_columns(const std::vector<loop::Stmt>& body, bool in_vector = false);
+
 class LaneQuestions : protected PhaseState {
  protected:
   LaneQuestions(const loop::Kernel& kernel, const Target& target)

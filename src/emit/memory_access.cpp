@@ -227,8 +227,11 @@ void Emitter::store_vector(const Store& store, const std::string& text, const La
   const std::string stored =
       fmt::format("{}store_{}{}{}({}, {}{});", unless_repeated(), rows ? "" : whole_word(at.index),
                   form, name, place, text, live_argument());
-  if (!tiles_.empty() && !whole_word(at.index).empty()) {
-    return line(fmt::format("store_words({}, pack_{}({}));", place, name, text));
+  const bool parameter = std::ranges::any_of(
+      kernel_.params, [&](const Param& param) { return param.name == store.buffer; });
+  const bool alone = parameter && !rows && !loaded_.contains(store.buffer);
+  if (stores_whole_ && alone && !whole_word(at.index).empty()) {
+    return line(fmt::format("{}store_words({}, pack_{}({}));", unless_repeated(), place, name, text));
   }
   if (store.mode != StoreMode::streaming || !can_stream(dtype, rows) || target_.cuda)
     return line(stored);

@@ -24,13 +24,17 @@ std::string_view element_name(Lanes lanes) {
   return names[static_cast<size_t>(lanes)];
 }
 
-// Loads of several iterations on their way at once; more of them where there is little else.
+// Loads of several iterations on their way at once; more of them where there is little else, and
+// never more than there are: a loop that is too short for that runs one load after the other.
 std::string unrolled_text(const Loop& loop) {
-  constexpr int64_t few = 8;
+  constexpr int64_t two = 2, few = 8, many = 32;
   if (loop.extent.constant() && *loop.extent.constant() <= few) return "#pragma unroll";
-  const bool computes = std::ranges::any_of(
-      loop.body, [](const Stmt& stmt) { return std::holds_alternative<Let>(stmt); });
-  return computes ? "#pragma unroll 8" : "#pragma unroll 32";
+  const int64_t work = arithmetic(loop);
+  const std::optional<int64_t> most = longest_loop(loop.extent);
+  const int64_t unrolled = work > much_arithmetic           ? two
+                           : work == 0 && most && *most > many ? many
+                                                               : few;
+  return fmt::format("#pragma unroll {}", unrolled);
 }
 
 }  // namespace

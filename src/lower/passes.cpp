@@ -156,7 +156,7 @@ void Nest::open_innermost(const Sym& first, const Sym& extent) {
 
 bool Nest::has_chunks() const {
   std::optional<int64_t> length = reduced_.back().extent.constant();
-  return !length || *length > (columns_ ? column_chunk : trailing_chunk);
+  return !length || *length > (columns_ ? column_chunk : schedule_.chunk);
 }
 
 // Pieces of 2048 elements of a chunk, more than one where a row is very long.
@@ -166,7 +166,7 @@ Sym Nest::chunk_pieces() const {
 }
 
 Sym Nest::chunk_length() const {
-  return columns_ ? Sym(column_chunk) : Sym(trailing_chunk) * chunk_pieces();
+  return columns_ ? Sym(column_chunk) : Sym(schedule_.chunk) * chunk_pieces();
 }
 
 Sym Nest::chunk_count() const { return ceil_div(reduced_.back().extent, chunk_length()); }
@@ -194,7 +194,7 @@ std::map<NodeId, std::string> Nest::chunk(int level, const Sym& first, bool last
   for (NodeId r : reductions) {
     accumulators[r] = accumulator(r, "_acc", vector ? schedule_.lanes : 1);
   }
-  const int64_t piece = columns_ ? column_chunk : trailing_chunk;
+  const int64_t piece = columns_ ? column_chunk : schedule_.chunk;
   const Sym pieces = last_of_row ? Sym(1) : chunk_pieces();
   Sym start = first;
   if (!pieces.is(1)) {

@@ -22,9 +22,9 @@ void RowBands::over_chunks(const std::function<void(const Sym&, const Sym&)>& pa
   Sym first(0), extent = nest_.reduced_.back().extent;
   if (chunked) {
     const std::string number = values_.unique("chunk");
-    values_.open(number, ceil_div(extent, Sym(trailing_chunk)));
-    first = Sym(trailing_chunk) * Sym::var(number);
-    extent = nest_.rest_of_row(first, trailing_chunk);
+    values_.open(number, ceil_div(extent, Sym(schedule_.chunk)));
+    first = Sym(schedule_.chunk) * Sym::var(number);
+    extent = nest_.rest_of_row(first, schedule_.chunk);
   }
   part(first, extent);
   if (chunked) values_.close_loop(loop::LoopKind::spread);
@@ -94,17 +94,16 @@ void RowBands::open_band(const std::string& p) {
     values_.bind_element(id, row.buffer, row.dtype, row.flat);
     both_.fetched.push_back(std::move(row));
   }
-  band.count = ceil_div(rows, Sym(column_chunk));
+  band.count = ceil_div(rows, schedule_.band_rows);
   for (NodeId r : group_.domain.columns) {
     const DType dtype = compute_dtype(graph_[r].type.dtype);
     both_.sums[r] = values_.scratch(graph_[r].name + "_sums", dtype, length);
     band.partials[r] = values_.workspace(graph_[r].name + "_partials", dtype, band.count * length);
   }
   values_.open(p, band.count);
-  band.first_row = Sym(column_chunk) * Sym::var(p);
-  std::optional<int64_t> count = rows.constant();
-  const bool whole = count && *count % column_chunk == 0;
-  band.rows = whole ? Sym(column_chunk) : min(Sym(column_chunk), rows - band.first_row);
+  band.first_row = schedule_.band_rows * Sym::var(p);
+  const bool whole = mod(rows, schedule_.band_rows).is(0);
+  band.rows = whole ? schedule_.band_rows : min(schedule_.band_rows, rows - band.first_row);
   over_chunks([&](const Sym& first, const Sym& elements) {
     for (int64_t row = 0; row < schedule_.rows_ahead; ++row) fetch_row(Sym(row), first, elements);
   });

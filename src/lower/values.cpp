@@ -232,6 +232,20 @@ Form Values::form_in_sum(Op op) const {
   return shorter ? Form::inner : Form::full;
 }
 
+// To a constant of at least 1/2 and nothing else: then an error that is small beside that is.
+bool Values::only_added(NodeId node) const {
+  if (std::ranges::find(group_.outputs, node) != group_.outputs.end()) return false;
+  return std::ranges::all_of(group_.nodes, [&](NodeId user) {
+    const Node& n = graph_[user];
+    const auto at = std::ranges::find(n.operands, node);
+    if (at == n.operands.end()) return true;
+    if (n.op != Op::add && n.op != Op::sub) return false;
+    const size_t other = at == n.operands.begin() ? 1 : 0;
+    const std::optional<double> constant = literal_value(graph_[n.operands[other]]);
+    return constant && std::abs(*constant) >= 0.5;
+  });
+}
+
 Form Values::form(NodeId node) const {
   const Node& n = graph_[node];
   const bool term = std::ranges::any_of(group_.online, [&](const auto& sum) {
@@ -251,6 +265,7 @@ Form Values::form(NodeId node) const {
   };
   if (has(form)) return form;
   if (exact || n.type.dtype != DType::f32) return Form::full;
+  if (has(Form::added) && only_added(node)) return Form::added;
   const bool halves = std::ranges::all_of(group_.outputs, [&](NodeId id) {
     return !is_float(graph_[id].type.dtype) || byte_size(graph_[id].type.dtype) <= 2;
   });

@@ -122,6 +122,7 @@ class Values {
   bool is_buffer(NodeId node) const { return inputs_.count(node) > 0; }
   std::vector<Sym> resolved_index(NodeId node, const std::vector<Sym>& index) const;
   std::string name_of(NodeId node) const;
+  bool only_added(NodeId node) const;
   bool knows(const Sym& expression) const;
   size_t depth(const std::set<std::string>& names, bool reports) const;
   Typed place(loop::Stmt statement, const std::string& name, DType dtype,

@@ -91,8 +91,8 @@ std::span<const OpInfo> all_ops() { return table(); }
 std::string_view op_name(Op op) { return op_info(op).name; }
 
 std::string_view form_name(Form form) {
-  constexpr std::array<std::string_view, form_count> names = {"full", "fast",  "bf16",    "f16",
-                                                              "wide", "inner", "nearest", "narrow"};
+  constexpr std::array<std::string_view, form_count> names = {
+      "full", "fast", "bf16", "f16", "wide", "inner", "nearest", "narrow", "added"};
   return names[static_cast<size_t>(form)];
 }
 

@@ -48,8 +48,8 @@ struct AttrInfo {
 enum class DTypeRule : uint8_t { same, boolean, attribute, second, index };  // index: i64
 
 // Which formula computes an elementwise op in f32: its own, or another one, as ops.def says.
-enum class Form : uint8_t { full, fast, bf16, f16, wide, inner, nearest, narrow };
-inline constexpr int form_count = 8;
+enum class Form : uint8_t { full, fast, bf16, f16, wide, inner, nearest, narrow, added };
+inline constexpr int form_count = 9;
 
 // Sets of dtypes an op takes.
 enum class DTypeSet : uint8_t { any, number, floating, integer, boolean, integer_or_boolean, u64 };

@@ -25,6 +25,7 @@ Sym row_bytes(const Graph& graph, const Analysis& analysis, const GroupCost& cos
 // so far; and whether it has the registers. What is `fetched` stands in shared memory.
 struct RowRegisters {
   std::vector<NodeId> kept;
+  int64_t bytes = 0;  // of an element
   int64_t used = 0, warps = 1;
   bool fit = false;
 };
@@ -33,19 +34,18 @@ RowRegisters row_registers(const Graph& graph, const Analysis& analysis, const G
   const DomainVar& last = analysis.domain.vars.back();
   if (!last.extent.constant() || reads_parts(graph, analysis.nodes)) return {};
   RowRegisters row;
-  int64_t bytes = 0;  // of an element
   for (const GroupCost::Row& kept : cost.rows) {
     if (std::ranges::find(fetched, kept.id) != fetched.end()) continue;
     row.kept.push_back(kept.id);
-    bytes += byte_size(graph[kept.id].type.dtype);
+    row.bytes += byte_size(graph[kept.id].type.dtype);
   }
   for (NodeId id : analysis.domain.columns) {
-    bytes += std::max<int64_t>(4, byte_size(compute_dtype(graph[id].type.dtype)));
+    row.bytes += std::max<int64_t>(4, byte_size(compute_dtype(graph[id].type.dtype)));
   }
   const int64_t length = std::min(*last.extent.constant(), trailing_chunk);
   row.warps = (*last.extent.constant() + trailing_chunk - 1) / trailing_chunk;
   row.used =
-      (length + cuda::warp - 1) / cuda::warp * bytes / 4 + cuda::other_registers(cuda::row_lanes);
+      (length + cuda::warp - 1) / cuda::warp * row.bytes / 4 + cuda::other_registers(cuda::row_lanes);
   row.fit = row.used <= cuda::most_registers && row.warps <= cuda::most_warps &&
             row.used * cuda::warp * row.warps <= device.registers_per_sm;
   return row;
@@ -115,10 +115,50 @@ BandRows band_rows(const Graph& graph, const Analysis& analysis, const GroupCost
   return rows;
 }
 
+// Where the order of sums is free: many warps a row, of which each thread has 16 bytes at a time,
+// and bands as long as it takes to have all of them at once. Nothing where rows are not fetched.
+std::optional<Schedule> long_bands(const Graph& graph, const Schedule& plain,
+                                   const Analysis& analysis, const GroupCost& cost,
+                                   const DeviceModel& device, int lanes) {
+  constexpr int64_t fewest_rows = 8;  // of a band: fewer partials
+  const DomainVar& last = analysis.domain.vars.back();
+  const std::optional<int64_t> length = last.extent.constant();
+  const std::vector<NodeId> fetched = fetchable(graph, analysis);
+  if (lanes == reduction_lanes || !length || *length <= lanes || fetched.empty()) return {};
+  const RowRegisters row = row_registers(graph, analysis, cost, device, fetched);
+  Schedule schedule = plain;
+  schedule.lanes = lanes;
+  schedule.chunk = lanes;
+  while (*length > schedule.chunk * cuda::most_warps) schedule.chunk += lanes;
+  const int64_t warps = (*length + schedule.chunk - 1) / schedule.chunk;
+  int64_t bytes = 0;  // of a row
+  for (NodeId id : fetched) bytes += *length * byte_size(graph[id].type.dtype);
+  const int64_t kept = row.bytes * schedule.chunk / cuda::warp / 4;
+  const int64_t by_registers =
+      device.registers_per_sm / (cuda::warp * warps * (kept + cuda::band_registers));
+  constexpr int64_t turns = 4, reserved_bytes = 1 << 10;
+  const int64_t by_shared = turns * bytes > device.shared_per_block
+                                ? 0
+                                : device.shared_per_sm / (turns * bytes + reserved_bytes);
+  const int64_t blocks = std::min(by_registers, by_shared);
+  if (blocks == 0) return {};
+  schedule.name = "long row bands";
+  schedule.row_bands = true;
+  schedule.staged = row.kept;
+  schedule.fetched = fetched;
+  schedule.rows_together = 1;
+  schedule.rows_ahead = turns - 1;
+  const Sym rows = row_count(analysis.domain);
+  const int64_t bands = blocks * device.multiprocessors;
+  schedule.band_rows = ceil_div(rows, Sym(bands));
+  schedule.guards = {{rows, bands * fewest_rows}};
+  return schedule;
+}
+
 }  // namespace
 
 std::vector<Schedule> row_bands(const Graph& graph, const Schedule& plain, const Analysis& analysis,
-                                const GroupCost& cost, const DeviceModel& device) {
+                                const GroupCost& cost, const DeviceModel& device, int lanes) {
   const Sym rows = row_count(analysis.domain);
   const int64_t processors = device.multiprocessors;
   Schedule schedule = plain;
@@ -130,6 +170,7 @@ std::vector<Schedule> row_bands(const Graph& graph, const Schedule& plain, const
                        {bytes, -static_cast<int64_t>(device.row_bytes)}};
     return {schedule};
   }
+  if (auto bands = long_bands(graph, plain, analysis, cost, device, lanes)) return {*bands};
   const BandRows one = band_rows(graph, analysis, cost, device, 1);
   const BandRows two = band_rows(graph, analysis, cost, device, 2);
   schedule.guards = {{rows, column_chunk * processors * 3 / 2 / one.registers.warps}};

@@ -446,8 +446,10 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
     return schedule;
   };
   if (!group.domain.columns.empty()) {
+    const bool free = device.gpu && numerics != Numerics::exact;
+    const int lanes = free ? free_lanes(graph, group) : static_cast<int>(reduction_lanes);
     if (device.gpu) plain.block_columns = cuda::warp * cuda::row_lanes;
-    for (Schedule& bands : row_bands(graph, plain, analysis, cost, device)) {
+    for (Schedule& bands : row_bands(graph, plain, analysis, cost, device, lanes)) {
       if (!device.gpu) offer(streaming(bands));
       offer(std::move(bands));
     }
@@ -455,7 +457,10 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
   }
   if (columns) {
     if (std::optional<Schedule> bands = column_bands(group, analysis)) {
-      if (device.gpu) bands->block_columns = cuda::warp * cuda::column_lanes;
+      if (device.gpu) {
+        const int elements = cuda::thread_elements(narrowest_bytes(graph, group));
+        bands->block_columns = cuda::warp * std::max(elements, cuda::column_lanes);
+      }
       if (!device.gpu) offer(streaming(*bands));
       offer(std::move(*bands));
     }

@@ -82,6 +82,8 @@ constexpr Approximation approximations[] = {
     {"tanh_approximate", "tanh", 1.2e-5, 0},
     {"tanh_short", "tanh", 0, 2.4e-7},
     {"tanh_wide", "tanh", 3.1e-7, 0},
+    {"erf_wide", "erf", 2.4e-7, 0},
+    {"erf_added", "erf", 0, 2.4e-7},
     {"rsqrt_hardware", "rsqrt", 1.3e-7, 0},
 };
 

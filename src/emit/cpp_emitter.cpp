@@ -153,7 +153,6 @@ int row_lanes(const Kernel& kernel) {
   return lanes;
 }
 
-
 // Threads of an iteration of elementwise work: a block, or as many as its short rows employ.
 int elementwise_team(const Kernel& kernel, int lanes) {
   int64_t most = 0;

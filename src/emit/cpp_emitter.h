@@ -141,7 +141,6 @@ class Emitter : private LaneQuestions {
   const std::string_view report_;  // where a failed check leaves its number
   KernelSource source_;
   std::map<std::string, DType> buffer_dtypes_;
-  std::set<std::string> loaded_;
   std::map<std::string, Tile> tiles_;  // by scratch buffer
   bool matrices_ = true;               // all of them whole, of 16-bit elements
   Names names_;

@@ -72,7 +72,8 @@ void each_fetch(const std::vector<Stmt>& body, const F& visit) {
 bool computes_much(const std::vector<Stmt>& body) {
   return std::ranges::any_of(body, [](const Stmt& stmt) {
     const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt);
-    return loop != nullptr && (arithmetic(**loop) > much_arithmetic || computes_much((*loop)->body));
+    return loop != nullptr &&
+           (arithmetic(**loop) > much_arithmetic || computes_much((*loop)->body));
   });
 }
 

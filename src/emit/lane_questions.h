@@ -47,6 +47,7 @@ class LaneQuestions : protected PhaseState {
   const Target kernel_target_;  // of phases that have none of their own
   // CUDA: scratch with an element for each spread iteration, or rows filled ahead, in shared memory
   std::set<std::string> shared_rows_, fetched_;
+  std::set<std::string> loaded_;  // buffers of the kernel
 };
 
 }  // namespace ingot

@@ -231,7 +231,8 @@ void Emitter::store_vector(const Store& store, const std::string& text, const La
       kernel_.params, [&](const Param& param) { return param.name == store.buffer; });
   const bool alone = parameter && !rows && !loaded_.contains(store.buffer);
   if (stores_whole_ && alone && !whole_word(at.index).empty()) {
-    return line(fmt::format("{}store_words({}, pack_{}({}));", unless_repeated(), place, name, text));
+    return line(
+        fmt::format("{}store_words({}, pack_{}({}));", unless_repeated(), place, name, text));
   }
   if (store.mode != StoreMode::streaming || !can_stream(dtype, rows) || target_.cuda)
     return line(stored);

@@ -31,7 +31,7 @@ std::string unrolled_text(const Loop& loop) {
   if (loop.extent.constant() && *loop.extent.constant() <= few) return "#pragma unroll";
   const int64_t work = arithmetic(loop);
   const std::optional<int64_t> most = longest_loop(loop.extent);
-  const int64_t unrolled = work > much_arithmetic           ? two
+  const int64_t unrolled = work > much_arithmetic              ? two
                            : work == 0 && most && *most > many ? many
                                                                : few;
   return fmt::format("#pragma unroll {}", unrolled);

@@ -44,8 +44,8 @@ RowRegisters row_registers(const Graph& graph, const Analysis& analysis, const G
   }
   const int64_t length = std::min(*last.extent.constant(), trailing_chunk);
   row.warps = (*last.extent.constant() + trailing_chunk - 1) / trailing_chunk;
-  row.used =
-      (length + cuda::warp - 1) / cuda::warp * row.bytes / 4 + cuda::other_registers(cuda::row_lanes);
+  row.used = (length + cuda::warp - 1) / cuda::warp * row.bytes / 4 +
+             cuda::other_registers(cuda::row_lanes);
   row.fit = row.used <= cuda::most_registers && row.warps <= cuda::most_warps &&
             row.used * cuda::warp * row.warps <= device.registers_per_sm;
   return row;

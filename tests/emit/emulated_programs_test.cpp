@@ -147,6 +147,44 @@ TEST(EmulatedPrograms, RelievedGroups) {
   }
 }
 
+// Long bands of rows: whole chunks of a row and rows whose last chunk leaves threads without work;
+// more bands than rows, and bands of which the last one is shorter.
+TEST(EmulatedPrograms, LongBandsHaveTheInterpretersBits) {
+  const std::string text = R"(graph g(x: T[B, N], y: T[B, N], b: T[N], r: f32[B, 1]) {
+      f = cast(x, dtype=f32) h = mul(f, r) e = cast(y, dtype=f32) v = cast(b, dtype=f32)
+      w = mul(e, v) p = mul(h, w)
+      s = sum(p, dims=[1], keepdims=true) t = max(w, dims=[1], keepdims=true) d = sub(w, s)
+      z = mul(d, t) c = sum(p, dims=[0]) m = min(z, dims=[0]) q = mul(c, 0.5) return z, q, m })";
+  DeviceModel device = device_model("h200");
+  device.multiprocessors = 1;
+  std::vector<PlannedProgram> programs;
+  for (const std::string_view dtype : {"f32", "bf16"}) {
+    for (const int length : {520, 1024, 4104}) {
+      std::string typed = std::regex_replace(text, std::regex("\\bT\\b"), std::string(dtype));
+      typed = std::regex_replace(typed, std::regex("\\bN\\b"), fmt::to_string(length));
+      PlanOptions options;
+      options.numerics = Numerics::wide;
+      const Graph graph = run_graph_passes(parse_graph(typed, "wide"));
+      programs.push_back({graph, make_plan(graph, device, options)});
+    }
+  }
+  const std::vector<EmulatedProgram> emulated = emulate_programs(programs, "");
+  for (size_t i = 0; i < emulated.size(); ++i) {
+    EXPECT_EQ(emulated[i].plan.groups[0].schedules[0].name, "long row bands") << i;
+    for (const int64_t rows : {1, 3, 19}) {
+      const std::vector<Tensor> inputs = random_inputs(emulated[i].graph, {{"B", rows}}, i);
+      const std::vector<Tensor> expected = interpret_plan(
+          emulated[i].graph, emulated[i].plan, emulated[i].loops, inputs, "long row bands");
+      for (const EmulatedOrder order : {EmulatedOrder::forwards, EmulatedOrder::backwards}) {
+        const std::vector<Tensor> got = run_emulated(emulated[i], inputs, order, "long row bands");
+        for (size_t o = 0; o < got.size(); ++o) {
+          EXPECT_EQ(first_difference(got[o], expected[o]), "") << i << ", output " << o;
+        }
+      }
+    }
+  }
+}
+
 TEST(EmulatedPrograms, Places) {
   std::vector<Trial> trials;
   for (const char* text : place_programs) {

@@ -89,6 +89,7 @@ inline U64 select(bool m, U64 a, U64 b) { return m ? a : b; }
 inline F32 at_least(F32 a, F32 lo) { return lo > a ? lo : a; }
 inline F64 at_least(F64 a, F64 lo) { return lo > a ? lo : a; }
 inline F32 at_most(F32 a, F32 hi) { return hi < a ? hi : a; }
+inline F32 within(F32 a, F32 limit) { return at_most(at_least(a, -limit), limit); }
 inline F64 at_most(F64 a, F64 hi) { return hi < a ? hi : a; }
 
 // NaN propagates; +0 is larger than -0.

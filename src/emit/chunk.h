@@ -31,6 +31,7 @@ struct EmittedValue {
   Lanes lanes = Lanes::f32;
   bool varying = false;           // differs from lane to lane of the vector loop
   std::string subscript;          // its text in subscripts: a `long`, or name_index[l]
+  std::string counts_from;        // an i64 that grows by 1 from lane to lane: the first lane's
   Op reduction = Op::sum;         // accumulators
   bool lane_accumulator = false;  // a partial result in each lane
   bool folded = false;            // CUDA: its lanes are combined already

@@ -50,12 +50,12 @@ class Emitter : private LaneQuestions {
               const std::function<std::string(const std::string& text_name)>& expression);
   void define_subscript(EmittedValue& value);
   std::string let_text(const loop::Let& let);
+  std::string counted_comparison(const loop::Let& let) const;
   std::string cast_text(const loop::Let& let);
   std::string operand_text(const loop::Operand& operand, DType dtype, bool splat) const;
   std::string as_lanes(const std::string& text, Lanes from, Lanes to) const;
   Lanes operand_lanes(const loop::Operand& operand, DType dtype) const;
   Lanes result_lanes(const loop::Let& let) const;
-  std::string saturated_text(const std::string& x, Lanes in, DType to) const;
   std::string rounded(std::string text, DType dtype) const;
   std::string finished(const std::string& text, Op op, DType dtype) const;
   std::string team_argument() const;

@@ -24,6 +24,28 @@ std::string_view element_name(Lanes lanes) {
   return names[static_cast<size_t>(lanes)];
 }
 
+// A float as an integer: truncated, then within the dtype's range.
+std::string saturated_text(const std::string& x, Lanes in, DType to) {
+  DType compute = compute_dtype(to);
+  std::string text = fmt::format("to_{}({})", element_name(lanes_of(to)), x);
+  if (compute == to) return text;
+  IntegerLimits limits = integer_limits(to);
+  // Before it is an integer, where that holds both ends; then out of range costs nothing more.
+  if (in != Lanes::f64 && to == DType::u32) {
+    return fmt::format("minimum(maximum({}, 0L), {}L)", text, limits.highest);
+  }
+  auto end = [&](int64_t value) { return real_text(static_cast<double>(value), in); };
+  return fmt::format("to_{}(at_most(at_least({}, {}), {}))", element_name(lanes_of(to)), x,
+                     end(limits.lowest), end(limits.highest));
+}
+
+// Whether NaN needs no care in rounding: what an op makes of NaN operands of bf16 has the lower
+// half of an operand, zeros, or that of a constant.
+bool keeps_nan(const Let& let) {
+  return let.dtype == DType::bf16 &&
+         std::ranges::all_of(let.operand_dtypes, [](DType type) { return type == DType::bf16; });
+}
+
 // Loads of several iterations on their way at once; more of them where there is little else, and
 // never more than there are: a loop that is too short for that runs one load after the other.
 std::string unrolled_text(const Loop& loop) {
@@ -135,6 +157,7 @@ bool Emitter::rounded_by_stores(const std::string& name) const {
 // selects.
 Lanes Emitter::result_lanes(const Let& let) const {
   if (let.dtype != DType::boolean) return lanes_of(let.dtype);
+  if (!counted_comparison(let).empty()) return Lanes::m32;
   if (let.op == Op::select || let.op == Op::cast) return Lanes::m32;
   bool wide = false;
   for (size_t i = 0; i < let.operands.size(); i++) {
@@ -147,8 +170,34 @@ Lanes Emitter::result_lanes(const Let& let) const {
   return wide ? Lanes::m64 : Lanes::m32;
 }
 
+// Numbers that count from lane to lane, compared with one that is the same in all: the lane where
+// they are equal, or an end beyond the lanes, is compared with the lanes' own numbers in 32 bits.
+std::string Emitter::counted_comparison(const Let& let) const {
+  const bool fits = !target_.cuda && let.dtype == DType::boolean && let.operands.size() == 2 &&
+                    let.operand_dtypes[0] == DType::i64 && let.operand_dtypes[1] == DType::i64;
+  if (!fits) return {};
+  for (size_t counted : {0, 1}) {
+    const auto* index = std::get_if<std::string>(&let.operands[counted]);
+    const auto* other = std::get_if<std::string>(&let.operands[1 - counted]);
+    if (index == nullptr || value(*index).counts_from.empty()) continue;
+    if (other != nullptr && value(*other).varying) return {};
+    std::string number = operand_text(let.operands[1 - counted], DType::i64, false);
+    if (other != nullptr) {
+      const std::string& plain = value(*other).subscript;
+      number = plain.empty() ? fmt::format("first_lane({})", number) : plain;
+    }
+    const std::string lane =
+        fmt::format("splat_i32(lane_counted({}, {}))", number, value(*index).counts_from);
+    const std::string_view formula = formula_of(op_info(let.op), Form::full, DType::i32, false);
+    return counted == 0 ? formula_text(formula, {"lane_numbers()", lane}, {})
+                        : formula_text(formula, {lane, "lane_numbers()"}, {});
+  }
+  return {};
+}
+
 std::string Emitter::let_text(const Let& let) {
   if (let.op == Op::cast) return cast_text(let);
+  if (std::string text = counted_comparison(let); !text.empty()) return text;
   auto operand = [&](size_t i, Lanes mask, bool splat) {
     std::string text = operand_text(let.operands[i], let.operand_dtypes[i], splat);
     Lanes lanes = operand_lanes(let.operands[i], let.operand_dtypes[i]);
@@ -174,21 +223,6 @@ std::string Emitter::let_text(const Let& let) {
   }
   for (double attr : let.attrs) attrs.push_back(attr_text(attr, compute_dtype(dtype)));
   return formula_text(formula, operands, attrs);
-}
-
-// A float as an integer: truncated, then within the dtype's range.
-std::string Emitter::saturated_text(const std::string& x, Lanes in, DType to) const {
-  DType compute = compute_dtype(to);
-  std::string text = fmt::format("to_{}({})", element_name(lanes_of(to)), x);
-  if (compute == to) return text;
-  IntegerLimits limits = integer_limits(to);
-  // Before it is an integer, where that holds both ends; then out of range costs nothing more.
-  if (in != Lanes::f64 && to == DType::u32) {
-    return fmt::format("minimum(maximum({}, 0L), {}L)", text, limits.highest);
-  }
-  auto end = [&](int64_t value) { return real_text(static_cast<double>(value), in); };
-  return fmt::format("to_{}(at_most(at_least({}, {}), {}))", element_name(lanes_of(to)), x,
-                     end(limits.lowest), end(limits.highest));
 }
 
 std::string Emitter::cast_text(const Let& let) {
@@ -232,7 +266,11 @@ void Emitter::emit(const Let& let) {
   bool unrounded = exact || rounded_by_stores(let.name);
   define(let.name, let.dtype, result_lanes(let), varying, [&](const std::string&) {
     std::string text = let_text(let);
-    if (!unrounded) text = rounded(std::move(text), let.dtype);
+    if (!unrounded && !target_.cuda && keeps_nan(let)) {
+      text = fmt::format("round_number_bf16({})", text);
+    } else if (!unrounded) {
+      text = rounded(std::move(text), let.dtype);
+    }
     // The same in all lanes: a compiler computes it for each that it cannot tell apart.
     const bool once = target_.warps > 0 && target_.lanes > cuda::row_lanes && !chunk_;
     const Lanes lanes = result_lanes(let);
@@ -253,6 +291,11 @@ void Emitter::emit(const IndexValue& index) {
   define(index.name, index.dtype, lanes, varying, [&](const std::string& name) {
     return index.dtype == DType::boolean ? within_text(index, name) : index_text(index, name);
   });
+  const LaneAccess at = access(index.value);
+  const bool counts = at.kind == LaneAccess::contiguous && chunk_ && chunk_->across.empty();
+  if (index.dtype == DType::i64 && counts && !uses_varying_values(index.value)) {
+    values_.at(index.name).counts_from = subscript(at.index);
+  }
 }
 
 std::string Emitter::within_text(const IndexValue& index, const std::string& name) {

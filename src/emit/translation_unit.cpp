@@ -58,6 +58,13 @@ constexpr Routine all_routines[] = {
 }
 )",
      ""},
+    {"lane_counted", R"(INLINE int lane_counted(long n, long first) {
+  if (n < first) return -1;
+  unsigned long lane = (unsigned long)n - (unsigned long)first;
+  return lane < INGOT_LANES ? (int)lane : INGOT_LANES;
+}
+)",
+     ""},
     // Rounds to odd where it is not exact, so that rounding again to bf16 or f16 is as if once.
     {"to_f32_odd", R"(INLINE F32 to_f32_odd(F64 a) {
   F32 r = to_f32(a);

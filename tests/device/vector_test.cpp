@@ -56,7 +56,9 @@ std::string conversion_text(const char* from, const char* from_element, const ch
 #define FLOAT_PRIMITIVES(X) \
   X(floor) X(ceil) X(trunc) X(round_even) X(abs) X(sqrt) X(mantissa) X(exponent)
 #define SHORTER_FUNCTIONS(X) \
-  X(exp_short) X(sigmoid_short) X(silu_short) X(gelu_tanh_short) X(gelu_short) X(gelu_bf16)
+  X(exp_short)               \
+  X(sigmoid_short)           \
+  X(silu_short) X(gelu_tanh_short) X(gelu_short) X(gelu_bf16) X(silu_bf16) X(gelu_tanh_bf16)
 #define FLOAT_PRIMITIVES2(X) X(minimum) X(maximum) X(at_least) X(at_most) X(copysign)
 #define INTEGER_FUNCTIONS(X) \
   X(div_trunc) X(mod_floor) X(shift_left) X(shift_right) X(minimum) X(maximum)

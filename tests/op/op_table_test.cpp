@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "device/scalar_conversions.h"
 #include "op/apply.h"
 
 namespace ingot {
@@ -386,6 +387,64 @@ TEST(Apply, SelectAndCast) {
   EXPECT_EQ(apply(Op::select, DType::f32, DType::boolean, {0, 1}, {2, 0}, {3, 0}, {}).real, 2);
   EXPECT_EQ(apply(Op::select, DType::i32, DType::boolean, {0, 0}, {0, 2}, {0, 3}, {}).integer, 3);
   EXPECT_EQ(apply(Op::cast, DType::i32, DType::f32, {-7.5, 0}, {}, {}, {}).integer, -7);
+}
+
+// `exact` promises the bits of the full formula, rounded.
+TEST(OpTable, NearestFormulasHaveTheBitsOfTheFullOnesForEveryBfloat) {
+  int formulas = 0;
+  for (const OpInfo& info : all_ops()) {
+    const Formula<float> nearest = shorter_formula(info.op, Form::nearest);
+    if (nearest == nullptr) continue;
+    ++formulas;
+    const Formula<float> full = formula<float>(info.op);
+    for (int h = 0; h < 0x10000; ++h) {
+      const float x = scalar::bf16_to_f32(static_cast<uint16_t>(h));
+      const float got = scalar::round_bf16(nearest(x, 0, 0, 0, 0, 0));
+      const float want = scalar::round_bf16(full(x, 0, 0, 0, 0, 0));
+      if (std::isnan(want)) {
+        ASSERT_TRUE(std::isnan(got)) << info.name << "(" << x << ")";
+      } else {
+        ASSERT_EQ(std::bit_cast<uint32_t>(got), std::bit_cast<uint32_t>(want))
+            << info.name << "(" << x << ")";
+      }
+    }
+  }
+  EXPECT_EQ(formulas, 2);
+}
+
+// Kernels round what ops make of bf16 operands without a test for NaN.
+TEST(OpTable, NaNOfBfloatOperandsStaysNaNWhenItIsRoundedLikeANumber) {
+  const uint16_t others[] = {0x0000, 0x8000, 0x3f80, 0xc2f7, 0x7f80, 0xff80,
+                             0x7fc0, 0xffff, 0x7f81, 0x7fff, 0x0001};
+  auto check = [](Op op, float result) {
+    if (!std::isnan(result)) return;
+    const uint32_t bits = std::bit_cast<uint32_t>(result);
+    const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+    ASSERT_TRUE(std::isnan(std::bit_cast<float>(rounded))) << op_name(op) << std::hex << bits;
+  };
+  int formulas = 0;
+  for (const OpInfo& info : all_ops()) {
+    const Op op = info.op;
+    const Formula<float> full = formula<float>(op);
+    if (full == nullptr || info.category != Category::elementwise) continue;
+    ++formulas;
+    for (int h = 0; h < 0x10000; ++h) {
+      if ((h & 0x7fff) <= 0x7f80) continue;
+      const float x = scalar::bf16_to_f32(static_cast<uint16_t>(h));
+      for (const uint16_t second : others) {
+        const float y = scalar::bf16_to_f32(second);
+        for (const uint16_t third : {others[2], others[7]}) {
+          const float z = scalar::bf16_to_f32(third);
+          check(op, full(x, y, z, 0.5F, 2, 1));
+          check(op, full(y, x, z, 0.5F, 2, 1));
+          check(op, full(z, y, x, 0.5F, 2, 1));
+        }
+      }
+      const Formula<float> nearest = shorter_formula(op, Form::nearest);
+      if (nearest != nullptr) check(op, nearest(x, 0, 0, 0, 0, 0));
+    }
+  }
+  EXPECT_GT(formulas, 50);
 }
 
 }  // namespace

@@ -22,19 +22,12 @@ TEST(EmulatedPrograms, EveryOpGivesTheEvaluatorsBits) {
   expect_equal(trials);
 }
 
-TEST(EmulatedPrograms, RowsOfEveryLength) {
-  std::vector<Trial> trials;
-  for (const char* text : row_programs) {
-    trials.push_back(trial_of(text, {}));
-    for (int64_t n = 0; n <= 70; ++n) trials.back().sizes.push_back({{"B", n % 5}, {"N", n}});
-    for (int64_t n : {127, 128, 129, 257, 511, 1023, 1025, 2047, 4097, 8193}) {
-      trials.back().sizes.push_back({{"B", 3}, {"N", n}});
-    }
-    trials.back().sizes.push_back({{"B", 300}, {"N", 3}});
-    trials.push_back(trial_of(text, {{{"B", 9}, {"N", 7}}, {{"B", 200}, {"N", 40}}}, 1));
-  }
-  expect_equal(trials);
-}
+class Edges : public ::testing::TestWithParam<EdgeTrials> {};
+
+TEST_P(Edges, GiveTheEvaluatorsBits) { expect_equal(GetParam().trials); }
+
+INSTANTIATE_TEST_SUITE_P(EmulatedPrograms, Edges, ::testing::ValuesIn(edge_trials()),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 // Several rows of known length share a warp; the last warp has fewer.
 TEST(EmulatedPrograms, ShortRowsOfKnownLength) {

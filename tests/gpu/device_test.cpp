@@ -8,6 +8,7 @@
 
 #include "api/device.h"
 #include "api/pipeline.h"
+#include "base/text.h"
 #include "graph/passes/passes.h"
 #include "run/cuda_driver.h"
 #include "run/device_executable.h"
@@ -17,11 +18,8 @@
 namespace ingot::testing {
 namespace {
 
-class Gpu : public ::testing::Test {
+class Gpu : public OnCudaDevice {
  protected:
-  void SetUp() override {
-    if (const std::string why = no_cuda_device(); !why.empty()) GTEST_SKIP() << why;
-  }
   static Compiled compile(const Program& program, const std::string& device,
                           const std::string& fusion = "auto") {
     Options options;
@@ -113,6 +111,41 @@ TEST_F(Gpu, OutOfMemoryIsAnErrorAndTheProgramGoesOn) {
   EXPECT_NE(std::string(error.what()).find("bytes"), std::string::npos) << error.what();
   const std::vector<Tensor> small = inputs(100);
   expect_same_bits(gpu.run(small)[0], compile(program, "cpu").run(small)[0]);
+}
+
+// An edited kernel that is not made for as many threads as its launch has.
+TEST_F(Gpu, ALaunchThatFailsIsAnErrorAndOtherProgramsGoOn) {
+  const Program program = Program::parse("graph g(x: f32[5000]) { y = neg(x) return y }");
+  const Compiled gpu = compile(program, "cuda");
+  const Compiled::Source source = gpu.sources().at(0);
+  std::string text = source.text;
+  const size_t bounds = text.find("__launch_bounds__(");
+  ASSERT_NE(bounds, std::string::npos);
+  text.replace(bounds, text.find(')', bounds) + 1 - bounds, "__launch_bounds__(32)");
+  const std::string file = ::testing::TempDir() + "few_threads.cu";
+  write_file(file, text);
+  Options options;
+  options.device = "cuda";
+  options.kernel_files = {{source.name, file}};  // the variant for few elements comes first
+  const Compiled edited = program.compile(options);
+  const Tensor x = program.sample("x", "random");
+  const Error error = error_of([&] { edited.run({x}); });
+  EXPECT_EQ(error.kind(), ErrorKind::input);
+  EXPECT_NE(error.message().find("launch"), std::string::npos) << error.message();
+  expect_same_bits(gpu.run({x})[0], compile(program, "cpu").run({x})[0]);
+}
+
+TEST_F(Gpu, ADeviceThatIsNotThereIsAnErrorThatNamesThoseThatAre) {
+  const Program program = Program::parse("graph g(x: f32[5]) { y = neg(x) return y }");
+  const Error error = error_of([&] { compile(program, "cuda:99"); });
+  EXPECT_EQ(error.kind(), ErrorKind::input);
+  EXPECT_NE(error.rendered().find("cuda:0"), std::string::npos) << error.rendered();
+  const auto devices = cuda_driver_status().devices;
+  const Tensor x = program.sample("x", "random");
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const Compiled there = compile(program, fmt::format("cuda:{}", i));
+    expect_same_bits(there.run({x})[0], compile(program, "cpu").run({x})[0]);
+  }
 }
 
 TEST_F(Gpu, ManyThreadsRunOneProgram) {

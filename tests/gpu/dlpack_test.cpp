@@ -13,12 +13,7 @@
 namespace ingot::testing {
 namespace {
 
-class GpuDlpack : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (const std::string why = no_cuda_device(); !why.empty()) GTEST_SKIP() << why;
-  }
-};
+class GpuDlpack : public OnCudaDevice {};
 
 struct OnDevice {
   CudaMemory memory;

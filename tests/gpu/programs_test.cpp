@@ -61,12 +61,7 @@ void check_job(const Job& job, const std::string& numerics) {
   }
 }
 
-class GpuPrograms : public ::testing::TestWithParam<Job> {
- protected:
-  void SetUp() override {
-    if (const std::string why = no_cuda_device(); !why.empty()) GTEST_SKIP() << why;
-  }
-};
+class GpuPrograms : public OnCudaDevice, public ::testing::WithParamInterface<Job> {};
 
 TEST_P(GpuPrograms, AgreesWithTheEvaluators) {
   for (const std::string& numerics : GetParam().numerics) check_job(GetParam(), numerics);

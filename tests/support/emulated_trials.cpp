@@ -110,6 +110,66 @@ Trial every_op_trial(DType dtype, int64_t columns, uint64_t seed) {
                   {{{"B", 5}}, {{"B", 0}}, {{"B", 1}}, {{"B", 40}}}, seed);
 }
 
+namespace {
+
+std::vector<Trial> rows_of_every_length() {
+  std::vector<Trial> trials;
+  for (const char* text : row_programs) {
+    trials.push_back(trial_of(text, {}));
+    for (int64_t n = 0; n <= 70; ++n) trials.back().sizes.push_back({{"B", n % 5}, {"N", n}});
+    for (int64_t power = 128; power <= 8192; power *= 2) {
+      for (int64_t n = power - 1; n <= power + 1; ++n) {
+        trials.back().sizes.push_back({{"B", 3}, {"N", n}});
+      }
+    }
+    trials.back().sizes.push_back({{"B", 300}, {"N", 3}});
+    trials.push_back(trial_of(text, {{{"B", 9}, {"N", 7}}, {{"B", 200}, {"N", 40}}}, 1));
+  }
+  return trials;
+}
+
+std::vector<Trial> row_programs_at(const std::vector<Bindings>& sizes, uint64_t seed) {
+  std::vector<Trial> trials;
+  for (const char* text : row_programs) trials.push_back(trial_of(text, sizes, seed));
+  return trials;
+}
+
+std::vector<Trial> masked_rows() {
+  const std::vector<Bindings> sizes = {{{"B", 5}, {"N", 1}},   {{"B", 7}, {"N", 33}},
+                                       {{"B", 3}, {"N", 513}}, {{"B", 2}, {"N", 4100}},
+                                       {{"B", 0}, {"N", 9}},   {{"B", 4}, {"N", 0}}};
+  std::vector<Trial> trials;
+  for (const char* text : {R"(graph all_or_none(x: f32[B, N], c: f32[B, 1]) {
+        m = gt(c, 0) t = select(m, x, -inf) y = softmax(t, dim=-1) return y })",
+                           R"(graph none(x: bf16[B, N], m: bool[B, N]) {
+        n = not(m) a = and(m, n) t = select(a, x, -inf) y = softmax(t, dim=-1)
+        l = log_softmax(t, dim=-1) return y, l })",
+                           R"(graph spelled_out(x: f32[B, N], c: f32[B, 1]) {
+        m = gt(c, 0) t = select(m, x, -inf) h = max(t, dims=[1], keepdims=true) d = sub(t, h)
+        e = exp(d) s = sum(e, dims=[1], keepdims=true) y = div(e, s) return y })"}) {
+    trials.push_back(trial_of(text, sizes));
+    trials.push_back(trial_of(text, sizes, 1));
+  }
+  return trials;
+}
+
+}  // namespace
+
+std::vector<EdgeTrials> edge_trials() {
+  const std::vector<Bindings> few = {{{"B", 0}, {"N", 0}}, {{"B", 0}, {"N", 5}},
+                                     {{"B", 1}, {"N", 0}}, {{"B", 1}, {"N", 1}},
+                                     {{"B", 1}, {"N", 7}}, {{"B", 13}, {"N", 1}}};
+  return {{"RowsOfEveryLength", rows_of_every_length()},
+          {"NothingOrOneElement", row_programs_at(few, 2)},
+          {"RowsOfOneElement", row_programs_at({{{"B", 301}, {"N", 1}}, {{"B", 64}, {"N", 1}}}, 2)},
+          {"SpecialValues", row_programs_at({{{"B", 6}, {"N", 70}},
+                                             {{"B", 5}, {"N", 1023}},
+                                             {{"B", 3}, {"N", 2049}},
+                                             {{"B", 2}, {"N", 8191}}},
+                                            11)},
+          {"MaskedRows", masked_rows()}};
+}
+
 std::vector<Trial> bench_trials() {
   std::vector<Trial> trials;
   const std::filesystem::path folder = std::filesystem::path(INGOT_SOURCE_DIR) / "bench" / "gpu";

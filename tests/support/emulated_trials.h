@@ -1,6 +1,7 @@
 // Programs for the tests of CUDA kernels.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,14 @@ Trial every_op_trial(DType dtype, int64_t columns, uint64_t seed = 2);
 extern const std::vector<const char*> row_programs;
 // Of any B: strides, offsets, repeated and shared elements, ids in and out of range.
 extern const std::vector<const char*> place_programs;
+
+// Shapes and values at the edges, for the emulation and for a device.
+struct EdgeTrials {
+  const char* name;
+  std::vector<Trial> trials;
+};
+std::vector<EdgeTrials> edge_trials();
+inline void PrintTo(const EdgeTrials& edge, std::ostream* out) { *out << edge.name; }
 
 // The works of bench/gpu with few rows; two of them with smaller matrices.
 std::vector<Trial> bench_trials();

@@ -103,8 +103,7 @@ class Values {
   Typed value(NodeId node, const std::vector<Sym>& index, const Context& context);
   Typed compute(NodeId node, const std::vector<Sym>& index, const Context& context);
   Typed elementwise(NodeId node, const std::vector<Sym>& index, const Context& context);
-  std::optional<Typed> contracted(NodeId node, const std::vector<Sym>& index,
-                                  const Context& context);
+  std::optional<Typed> contracted(NodeId node, const std::vector<Sym>& index, const Context& with);
   bool is_product(NodeId node) const;
   bool takes_root(NodeId value) const;
   Typed polynomial(NodeId node, const Narrowing& narrowing, const std::vector<Sym>& index,

@@ -51,10 +51,10 @@ constexpr Routine all_routines[] = {
      "INLINE F32 broadcast_f16(unsigned short h) {"
      " return splat_f32(widen_f16(i32v{} + h)[0]); }\n",
      "INLINE F32 broadcast_f16(unsigned short h) { return splat_f32(widen_f16(h)); }\n"},
-    {"first_lane", R"(INLINE long first_lane(I64 v) {
-  long first;
-  store_i64(&first, v, 1);
-  return first;
+    {"first_lane", R"(INLINE long first_lane(i64v v) { return v[0]; }
+template <class H>
+INLINE long first_lane(Two<H> v) {
+  return first_lane(v.lo);
 }
 )",
      ""},

@@ -1,4 +1,6 @@
 // Which loads are fetched ahead, and how far: those of operands beyond the caches.
+#include <algorithm>
+
 #include "lower/nest.h"
 
 namespace ingot::lowering {
@@ -69,26 +71,37 @@ bool Nest::rows_stay_near() const {
   if (!length || *length == 0 || passes() < 2) return false;
   int64_t bytes = 0;  // of a column
   for (const Staged& staged : staged_) bytes += byte_size(staged.dtype);
-  for (const NodeId id : group_.inputs) bytes += 2 * byte_size(graph_[id].type.dtype);
+  for (const NodeId id : group_.inputs) {
+    const auto read = findings_->reads.find(values_.buffer(id));
+    const bool along = read != findings_->reads.end() && read->second.uses(reduced_.back().name);
+    if (along) bytes += 2 * byte_size(graph_[id].type.dtype);
+  }
   return *length * bytes <= room;
 }
 
 // The next row, or one `ahead` of short rows, is fetched into the second-level cache while this one
 // is computed, by several passes a part each: reads that come in one burst wait for the memory
-// while the other passes leave it idle. Lines on their way into the first-level cache would hold up
-// the loads of this row, unless it is short.
+// while the other passes leave it idle. Of two passes it is the one that does not write a row; of
+// two that both do not, the last. Lines on their way into the first-level cache would hold up the
+// loads of this row, unless it is short.
 void Nest::prefetch_rows(int pass, const Sym& first) {
   if (!rows_stay_near()) return;
   const std::string& var = values_.variable();
   const DomainVar& last = reduced_.back();
   const Sym here = rows_.at, place = first + Sym::var(var);
+  const bool writes = std::ranges::any_of(group_.outputs, [&](const NodeId id) {
+    return std::ranges::any_of(group_.domain.index.at(id),
+                               [&](const Sym& index) { return index.uses(last.name); });
+  });
   for (const NodeId id : group_.inputs) {
     const auto read = findings_->reads.find(values_.buffer(id));
     if (read == findings_->reads.end()) continue;
     const int64_t most = byte_size(graph_[id].type.dtype);  // lines that 64 iterations take
     const int several = passes() < 4 ? passes() - 1 : 4;
     const int parts = overlap_.wanted ? 1 : static_cast<int>(std::min<int64_t>(most, several));
-    const int from = overlap_.wanted ? overlap_.level - 1 : passes() == 2 ? 0 : passes() - parts;
+    const int from = overlap_.wanted           ? overlap_.level - 1
+                     : passes() == 2 && writes ? 0
+                                               : passes() - parts;
     const int part = pass - from;
     if (part < 0 || part >= parts) continue;
     const Sym now = values_.substituted(read->second);

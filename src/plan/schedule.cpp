@@ -482,7 +482,9 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
   }
   const bool elementwise = device.gpu && plain.block_columns > 0 && plain.pieces.empty();
   if (elementwise && group.domain.columns.empty()) offer(gpu_few(group, plain, device));
-  if (full && !device.gpu) offer(streaming(plain));  // on a GPU a plain store is as fast
+  // On a GPU a plain store is as fast, and other threads hide the way of the next row.
+  const bool rereads = reduces && !columns && analysis.levels > 1;
+  if ((full || rereads) && !device.gpu) offer(streaming(plain));
   offer(std::move(plain));
   return schedules;
 }

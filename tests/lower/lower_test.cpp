@@ -235,6 +235,10 @@ TEST(Lower, OperandsBeyondTheCachesAreFetchedAhead) {
       "graph g(x: f32[B, 128], w: f32[128]) { y = layer_norm(x, w, dims=[-1]) return y }";
   expect_hint(norm, "rows", "prefetch L1 x[128*i0 + i1 + 512] share 2");
   expect_hint(norm, "rows", "prefetch L1 x[128*i0 + i1 + 576] share 2");
+  const char* read_twice = R"(graph g(x: f32[B, 4096]) {
+      m = max(x, dims=[1], keepdims=true) d = sub(x, m) e = exp(d) s = sum(e, dims=[1])
+      return s })";
+  expect_hint(read_twice, "rows", "prefetch L2 x[2048*chunk0 + 4096*i0 + k0 + 4096]");
   const char* turned = R"(graph g(x: f32[4096, 4096], z: f32[4096, 4096]) {
       t = transpose(x, perm=[1, 0]) y = add(t, z) return y })";
   expect_hint(turned, "transposed tiles", "prefetch L2 x[4096*i + j + 262144*p + 64*tile + 64]");

@@ -40,9 +40,9 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// A library file is a sequence of declarations: a line that starts with INLINE, SLOW or TABLE up to
-// a line that ends it, with the comment lines above. Comments parted by an empty line belong to
-// none.
+// A library file is a sequence of declarations: a line that starts with INLINE, SLOW, TABLE or
+// SHARED up to a line that ends it, with the comment lines above. Comments parted by an empty line
+// belong to none.
 void cut(std::string_view text, std::vector<Function>& functions) {
   std::string block;
   size_t head = std::string::npos;  // of the declaration in the block
@@ -51,7 +51,8 @@ void cut(std::string_view text, std::vector<Function>& functions) {
     std::string_view line = text.substr(begin, end + 1 - begin);
     begin = end + 1;
     if (line == "\n" && head == std::string::npos) block.clear();
-    if (line.starts_with("INLINE ") || line.starts_with("SLOW ") || line.starts_with("TABLE ")) {
+    if (line.starts_with("INLINE ") || line.starts_with("SLOW ") || line.starts_with("TABLE ") ||
+        line.starts_with("SHARED ")) {
       head = block.size();
     }
     block += line;
@@ -62,7 +63,8 @@ void cut(std::string_view text, std::vector<Function>& functions) {
     Function f;
     f.words = words_of(std::string_view(block).substr(head));
     f.name = f.words[2];  // INLINE type name(type ..., TABLE type name[size]
-    if (f.words[0] != "TABLE") f.type = lower(f.words[3]);
+    const bool data = f.words[0] == "TABLE" || f.words[0] == "SHARED";
+    if (!data) f.type = lower(f.words[3]);
     f.words.erase(f.words.begin(), f.words.begin() + 3);
     f.wide = std::any_of(f.words.begin(), f.words.end(), [](const std::string& w) {
       return w == "F64" || w == "I64" || w == "U64" || w == "to_f64" || w == "to_i64";

@@ -35,6 +35,8 @@ struct EmittedValue {
   Op reduction = Op::sum;         // accumulators
   bool lane_accumulator = false;  // a partial result in each lane
   bool folded = false;            // CUDA: its lanes are combined already
+  bool untouched = false;         // CUDA: a sum that the next loop is the first to add to
+  bool from_first = false;        // CUDA: it began with its first element, which may be -0
   std::string pack;               // CUDA: its elements as they stood in memory
   std::string pairs;              // and, also where they are widened, those of bf16
 };

@@ -370,6 +370,7 @@ std::string Emitter::phase_text(size_t number) {
   std::string head = target_.cuda
                          ? cuda_signature(symbol, phase)
                          : fmt::format("extern \"C\" void {}(const KernelCall* call) {{\n", symbol);
+  for (const std::string& setup : setups_) head += fmt::format("  {}();\n", setup);
   return head + out_.take().substr(1);
 }
 

@@ -96,6 +96,7 @@ class Emitter : private LaneQuestions {
   void declare_shared_rows(const loop::Phase& phase);
   void declare_thread_rows(const loop::Phase& phase);
   std::map<std::string, int64_t> thread_row_chunks(const loop::Phase& phase) const;
+  int64_t kept_bytes(const loop::Phase& phase) const;
   std::string launch_bounds(const loop::Phase& phase) const;
   std::optional<Sym> usual_length(const loop::Loop& loop) const;
   bool keeps_rows(const loop::Loop& loop) const;

@@ -147,25 +147,57 @@ void Emitter::emit(const Fetch& fetch) {
 
 void Emitter::emit(const Await& await) { line(fmt::format("await_rows<{}>();", await.left)); }
 
+// Bytes of rows that a thread keeps from one loop to the next, where these are most.
+int64_t Emitter::kept_bytes(const Phase& phase) const {
+  struct Use {
+    int first, last;
+    bool carried;  // from one iteration of the loops around to the next
+  };
+  std::map<std::string, Use> uses;
+  int loops = 0;
+  each_vector_loop(phase.body, [&](const Loop& loop) {
+    for (const Stmt& stmt : loop.body) {
+      const auto* load = std::get_if<Load>(&stmt);
+      const auto* store = std::get_if<Store>(&stmt);
+      if (load == nullptr && store == nullptr) continue;
+      const std::string& buffer = load != nullptr ? load->buffer : store->buffer;
+      uses.try_emplace(buffer, loops, loops, load != nullptr).first->second.last = loops;
+    }
+    loops++;
+  });
+  int64_t most = 0;
+  for (int loop = 0; loop < loops; loop++) {
+    int64_t bytes = 0;
+    for (const auto& [buffer, chunks] : thread_row_chunks(phase)) {
+      const Use& use = uses.at(buffer);
+      const bool live = use.carried || (use.first <= loop && loop < use.last);
+      bytes += live ? chunks * target_.lanes * byte_size(buffer_dtypes_.at(buffer)) : 0;
+    }
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
 // A compiler that is free to do so unpacks a row of halves once and keeps it in twice the
 // registers.
 std::string Emitter::launch_bounds(const Phase& phase) const {
   if (kernel_.all_registers) return fmt::format("__launch_bounds__({}, 1)", target_.block);
-  int64_t bytes = 0;
-  for (const auto& [buffer, chunks] : thread_row_chunks(phase)) {
-    bytes += chunks * target_.lanes * byte_size(buffer_dtypes_.at(buffer));
-  }
+  const int64_t bytes = kept_bytes(phase);
   const bool plain = target_.warps <= 1 || !tiles_.empty();
+  const bool matrices = !tiles_.empty() && matrices_;
   const bool capped = target_.warps == 0 && target_.lanes > cuda::column_lanes &&
                       sums_columns(phase.body) && computes_much(phase.body);
-  if (bytes == 0 && plain && !capped) return fmt::format("__launch_bounds__({})", target_.block);
+  if (bytes == 0 && plain && !capped && !matrices) {
+    return fmt::format("__launch_bounds__({})", target_.block);
+  }
   auto bounds = [&](int64_t wanted) {
     const int64_t registers = std::min<int64_t>(wanted, cuda::most_registers);
     const int64_t blocks =
         std::clamp<int64_t>(cuda::register_file / registers / target_.block, 1, cuda::most_blocks);
     return fmt::format("__launch_bounds__({}, {})", target_.block, blocks);
   };
-  if (bytes == 0) return bounds(plain_registers);
+  constexpr int64_t of_matrices = 32;  // one more is a quarter of the threads less
+  if (bytes == 0) return bounds(matrices ? of_matrices : plain_registers);
   // Besides what is on its way from each buffer but the first; a vector that all rows read is near.
   constexpr int64_t of_row = 32, of_vector = 16;
   int64_t streams = 0;
@@ -238,7 +270,8 @@ void Emitter::open_thread_chunks(const Loop& loop, Chunk& chunk, const std::stri
     line(fmt::format("const long {} = {} * thread;", chunk.var, lanes));
   } else {
     chunk.step = names_.unique("step");
-    line("#pragma unroll");
+    constexpr size_t long_body = 16;  // of which more at once fill the instruction cache
+    line(loop.body.size() < long_body || keeps ? "#pragma unroll" : "#pragma unroll 2");
     open(fmt::format("for (int {0} = 0; {0} < {1}; {0}++) {{", chunk.step, steps));
     line(fmt::format("const long {} = {} * thread + {} * {};", chunk.var, lanes, together,
                      chunk.step));

@@ -35,7 +35,8 @@ struct PhaseState {
   // CUDA: stores of 16 bytes that the compiler would do in parts, as soon as each is there, among
   // loads that it may not move or rows side by side.
   bool stores_whole_ = false;
-  std::string repeats_;  // CUDA: whether the iteration is another team's too; empty: never
+  std::set<std::string> setups_;  // CUDA: functions that a block's threads call before all else
+  std::string repeats_;           // CUDA: whether the iteration is another team's too; empty: never
   std::map<std::string, int> row_reads_;  // loads from a row of registers so far
   std::set<std::string> in_pairs_;  // accumulators of bf16 extremes, kept as they stand in memory
   std::map<std::string, std::string> parts_;  // accumulator → where warps leave their parts

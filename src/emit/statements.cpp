@@ -128,6 +128,10 @@ void Emitter::note_functions(std::string_view formula, Lanes lanes) {
   std::string_view type = element_name(lanes);
   for (const std::string& word : words_of(formula)) {
     if (!device::has_function(word)) continue;
+    if (const std::string setup = word + "_setup"; device::has_function(setup)) {
+      setups_.insert(setup);
+      source_.functions.insert(setup);
+    }
     source_.functions.insert(type.empty() ? word : fmt::format("{}.{}", word, type));
   }
 }
@@ -362,6 +366,9 @@ void Emitter::emit(const Accumulator& acc) {
   value.reduction = acc.op;
   value.lane_accumulator = acc.lanes > 1;
   value.varying = chunk_.has_value();
+  value.untouched = target_.cuda && acc.op == Op::sum && acc.from.empty() &&
+                    value.lane_accumulator &&
+                    (value.lanes == Lanes::f32 || value.lanes == Lanes::f64);
   value.name = names_.unique(acc.name);
   const bool extreme = acc.op == Op::max || acc.op == Op::min;
   if (!extreme || !value.lane_accumulator) in_pairs_.erase(acc.name);
@@ -382,7 +389,7 @@ void Emitter::emit(const Accumulator& acc) {
 }
 
 void Emitter::emit(const Accumulate& accumulate) {
-  const EmittedValue& acc = accumulators_.at(accumulate.accumulator);
+  EmittedValue& acc = accumulators_.at(accumulate.accumulator);
   INGOT_CHECK(!acc.folded, "kernel {}: '{}' is complete", kernel_.name, accumulate.accumulator);
   if (auto part = parts_.find(accumulate.accumulator); part != parts_.end()) {
     std::string value = operand_text(accumulate.value, acc.dtype, true);
@@ -405,7 +412,12 @@ void Emitter::emit(const Accumulate& accumulate) {
                        text, acc.name);
   } else if (acc.lane_accumulator && !chunk_->live.empty()) {
     text = fmt::format("where({}, {}, {})", chunk_->live, text, acc.name);
+  } else if (acc.untouched && chunk_ && !chunk_->step.empty() && !chunk_->conditional) {
+    acc.from_first = true;
+    text = chunk_->step == "0" ? operand
+                               : fmt::format("{} == 0 ? {} : {}", chunk_->step, operand, text);
   }
+  acc.untouched = false;
   line(fmt::format("{} = {};", acc.name, text));
 }
 
@@ -435,8 +447,8 @@ void Emitter::emit(const Finish& finish) {
     }
     const bool pairs = in_pairs_.contains(finish.accumulator);
     const std::string lanes = pairs ? fmt::format("lanes_bf16({})", acc.name) : acc.name;
-    std::string scalar =
-        fmt::format("lanes_{}{}({})", op_name(acc.reduction), team_argument(), lanes);
+    std::string scalar = fmt::format("lanes_{}{}({}){}", op_name(acc.reduction), team_argument(),
+                                     lanes, acc.from_first ? " + 0" : "");
     return finished(splat_text(scalar, acc.lanes), acc.reduction, finish.dtype);
   });
 }
@@ -476,6 +488,7 @@ void Emitter::emit(const Transpose& t) {
 
 void Emitter::emit(const std::shared_ptr<Loop>& loop) {
   if (loop->kind == LoopKind::vector) return vector_loop(*loop);
+  for (auto& [name, acc] : accumulators_) acc.untouched = false;
   if (loop->kind == LoopKind::spread && target_.warps > 1) return spread_loop(*loop);
   ranges_.insert_or_assign(loop->var, loop->extent);
   std::string extent = extent_name(loop->var, loop->extent);

@@ -70,6 +70,18 @@ std::array<double, 3> real_attrs(const Node& node) {
   return attrs;
 }
 
+namespace {
+
+// Whether an elementwise difference takes away the largest element of a row or the like.
+bool below_its_maximum(const Graph& graph, const Node& node) {
+  if (node.op != Op::sub || !is_float(node.type.dtype)) return false;
+  const Node &all = graph[node.operands[0]], &largest = graph[node.operands[1]];
+  return largest.op == Op::max && largest.operands[0] == node.operands[0] &&
+         largest.type.shape.size() == all.type.shape.size();
+}
+
+}  // namespace
+
 std::vector<ValueRange> value_ranges(const Graph& graph) {
   std::vector<ValueRange> ranges;
   ranges.reserve(graph.nodes.size());
@@ -78,6 +90,7 @@ std::vector<ValueRange> value_ranges(const Graph& graph) {
     operands.clear();
     for (NodeId id : node.operands) operands.push_back(ranges[static_cast<size_t>(id)]);
     ranges.push_back(range_of(node, operands));
+    if (below_its_maximum(graph, node)) ranges.back().high = std::min(ranges.back().high, 0.0);
   }
   return ranges;
 }

@@ -18,9 +18,10 @@ struct ValueRange {
 };
 
 // A shorter formula for a node, whose values follow from `operand`'s, which lie in a known range:
-// a polynomial, coefficients from the highest power on, or the op's own for such operands.
+// a polynomial, coefficients from the highest power on, or a form of the op's own.
 struct Narrowing {
   NodeId operand;
+  Form form;
   std::vector<double> polynomial;
 };
 

@@ -437,8 +437,8 @@ void Nest::open_vector(const Var& var, const Sym& first, int64_t block) {
   std::string name = var.name;
   Sym extent = var.extent;
   if (block > 0) {
-    std::optional<int64_t> length = extent.constant();
-    extent = length && *length % block == 0 ? Sym(block) : min(Sym(block), extent - first);
+    const bool whole = exact_div(extent, Sym(block)).has_value();
+    extent = whole ? Sym(block) : min(Sym(block), extent - first);
     name = values_.unique("j");
   }
   values_.open(name, extent);

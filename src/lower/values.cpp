@@ -252,7 +252,9 @@ Form Values::form(NodeId node) const {
     return sum.second.bare && graph_[sum.first].operands[0] == node;
   });
   if (term && n.type.dtype == DType::f32) return form_in_sum(n.op);
-  if (group_.narrowings.contains(node)) return Form::narrow;
+  if (const auto known = group_.narrowings.find(node); known != group_.narrowings.end()) {
+    return known->second.form;
+  }
   const bool exact = numerics_ == Numerics::exact;
   Form form = Form::full;
   if (n.type.dtype == DType::bf16) form = exact ? Form::nearest : Form::bf16;
@@ -264,12 +266,14 @@ Form Values::form(NodeId node) const {
     return !info.shorter[which].empty() || (gpu_ && !info.cuda[which].empty());
   };
   if (has(form)) return form;
-  if (exact || n.type.dtype != DType::f32) return Form::full;
+  const bool same = has(Form::same) && compute_dtype(n.type.dtype) == DType::f32;
+  const Form plain = same ? Form::same : Form::full;
+  if (exact || n.type.dtype != DType::f32) return plain;
   if (has(Form::added) && only_added(node)) return Form::added;
   const bool halves = std::ranges::all_of(group_.outputs, [&](NodeId id) {
     return !is_float(graph_[id].type.dtype) || byte_size(graph_[id].type.dtype) <= 2;
   });
-  return halves && has(Form::inner) ? Form::inner : has(Form::wide) ? Form::wide : Form::full;
+  return halves && has(Form::inner) ? Form::inner : has(Form::wide) ? Form::wide : plain;
 }
 
 std::string Values::name_of(NodeId node) const { return graph_[node].name; }

@@ -148,7 +148,7 @@ auto find_function(Op op) -> R (*)(T, T, T, T, T, T) {
 Formula<float> find_shorter(Op op, Form form) {
 #define SHORTER(name, which, tokens) \
   if (op == Op::name && form == Form::which) return function_of<float, float>(FORMULA((tokens)));
-#define NARROW(name, reach, tokens) SHORTER(name, narrow, tokens)
+#define NARROW(name, form, reach, tokens) SHORTER(name, form, tokens)
 #include "op/ops.def"
   return nullptr;
 }

@@ -36,16 +36,16 @@ std::vector<OpInfo> make_table() {
   table.push_back({Op::name, name_of(#name), elementwise, arity, arity, DTypeSet::operands,      \
                    DTypeRule::rule, no_flags | flags, flops, instructions, attrs,                \
                    formula_of(#on_floats), formula_of(#on_integers), formula_of(#on_bools), {},  \
-                   {}, 0.0, 0.0,                                                                 \
+                   {}, {}, 0.0,                                                                  \
                    onnx, doc});
 #define REDUCTION(name, operands, identity, on_floats, on_integers, on_bools, onnx, doc)         \
   table.push_back({Op::name, name_of(#name), reduction, 1, 1, DTypeSet::operands,                \
                    DTypeRule::same, no_flags, 1, 1, reduction_attrs, formula_of(#on_floats),     \
-                   formula_of(#on_integers), formula_of(#on_bools), {}, {}, 0.0, identity, \
+                   formula_of(#on_integers), formula_of(#on_bools), {}, {}, {}, identity,  \
                    onnx, doc});
 #define STRUCTURED(name, category, fewest, most, operands, rule, flags, flops, attrs, onnx, doc) \
   table.push_back({Op::name, name_of(#name), category, fewest, most, DTypeSet::operands,         \
-                   DTypeRule::rule, no_flags | flags, flops, 0, attrs, {}, {}, {}, {}, {}, 0.0, 0.0,   \
+                   DTypeRule::rule, no_flags | flags, flops, 0, attrs, {}, {}, {}, {}, {}, {}, 0.0,    \
                    onnx, doc});
 // clang-format on
 #include "op/ops.def"
@@ -54,9 +54,9 @@ std::vector<OpInfo> make_table() {
   table[static_cast<size_t>(Op::name)].shorter[static_cast<size_t>(Form::form)] = #formula;
 #define CUDA(name, form, formula) \
   table[static_cast<size_t>(Op::name)].cuda[static_cast<size_t>(Form::form)] = #formula;
-#define NARROW(name, magnitude, formula)                                                      \
-  table[static_cast<size_t>(Op::name)].shorter[static_cast<size_t>(Form::narrow)] = #formula; \
-  table[static_cast<size_t>(Op::name)].reach = magnitude;
+#define NARROW(name, form, magnitude, formula) \
+  SHORTER(name, form, formula)                 \
+  table[static_cast<size_t>(Op::name)].reach[static_cast<size_t>(Form::form)] = magnitude;
 #include "op/ops.def"
   return table;
 }
@@ -92,7 +92,8 @@ std::string_view op_name(Op op) { return op_info(op).name; }
 
 std::string_view form_name(Form form) {
   constexpr std::array<std::string_view, form_count> names = {
-      "full", "fast", "bf16", "f16", "wide", "inner", "nearest", "narrow", "added"};
+      "full",    "fast", "bf16",  "f16",    "wide",     "inner",
+      "nearest", "same", "below", "narrow", "narrower", "added"};
   return names[static_cast<size_t>(form)];
 }
 

@@ -48,8 +48,10 @@ struct AttrInfo {
 enum class DTypeRule : uint8_t { same, boolean, attribute, second, index };  // index: i64
 
 // Which formula computes an elementwise op in f32: its own, or another one, as ops.def says.
-enum class Form : uint8_t { full, fast, bf16, f16, wide, inner, nearest, narrow, added };
-inline constexpr int form_count = 9;
+enum class Form : uint8_t {  // clang-format off
+  full, fast, bf16, f16, wide, inner, nearest, same, below, narrow, narrower, added
+};  // clang-format on
+inline constexpr int form_count = 12;
 
 // Sets of dtypes an op takes.
 enum class DTypeSet : uint8_t { any, number, floating, integer, boolean, integer_or_boolean, u64 };
@@ -81,7 +83,7 @@ struct OpInfo {
   std::string_view float_formula, integer_formula, boolean_formula;
   std::string_view shorter[form_count];  // by Form: in place of float_formula; "" = there is none
   std::string_view cuda[form_count];     // by Form: on a GPU, in place of the shorter one
-  double reach;                          // form narrow: magnitudes of operands that it is for
+  double reach[form_count];              // narrow ones: magnitudes of operands that they are for
   double identity;                       // reductions; ±inf means the dtype's extreme for integers
   std::string_view onnx;                 // "Add", or "" ; several separated by spaces
   std::string_view doc;                  // one sentence

@@ -23,7 +23,7 @@ SeparateBytes separate(const Graph& graph, const UnitGraph& units) {
     Analysis analysis;
     Decision legal = analyze(graph, with_views(graph, units, unit.nodes), unit.values, &analysis);
     INGOT_CHECK(legal.fused, "'{}' has no domain: {}", graph[unit.result].name, legal.detail);
-    GroupCost cost = measure(graph, analysis, nullptr, {});
+    GroupCost cost = measure(graph, analysis, nullptr, {}, Numerics::exact);
     result.add(unit, std::move(cost.read), std::move(cost.written));
   }
   return result;

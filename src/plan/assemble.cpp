@@ -166,7 +166,7 @@ class Assembly {
     Decision legal = analyze(graph_, group.nodes, group.outputs, &analysis);
     GroupCost cost;
     if (legal) {
-      cost = measure(graph_, analysis, &device_, options_.sizes);
+      cost = measure(graph_, analysis, &device_, options_.sizes, options_.numerics);
       legal = rows_with_columns(graph_, analysis, cost, device_);
     }
     if (!legal) {
@@ -211,7 +211,7 @@ class Assembly {
     std::map<NodeId, OnlineSum> online = online_sums(graph_, *analysis, device_.gpu);
     if (online.empty()) return;
     Analysis joined = with_online(graph_, *analysis, online);
-    GroupCost less = measure(graph_, joined, &device_, options_.sizes);
+    GroupCost less = measure(graph_, joined, &device_, options_.sizes, options_.numerics);
     for (const auto& [sum, how] : online) {
       for (NodeId id : less.staged) {
         if (id > how.maximum && id < sum) return;

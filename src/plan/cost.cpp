@@ -11,8 +11,9 @@ namespace {
 
 constexpr double staging_worth = 6;  // instructions above which a value is kept, not made again
 // On a GPU rows are kept in registers: a value wider than what it is made from has to be worth
-// more.
+// more, where the special-function unit may compute it again.
 constexpr double gpu_worth = 12, gpu_worth_of_wide = 60;
+constexpr double gpu_worth_of_half = 4;  // in the place of an operand as wide
 constexpr double rounding_cost = 4;  // of a bf16 or f16 result on a CPU; one instruction on a GPU
 constexpr double access_cost = 1;    // of a load or store
 
@@ -34,8 +35,9 @@ Sym product_flops(const Graph& graph, NodeId id) {
 // Which passes need a node, as bits, from its consumers back to front; picks what is staged.
 class Passes {
  public:
-  Passes(const Graph& graph, const Analysis& analysis, bool gpu)
+  Passes(const Graph& graph, const Analysis& analysis, bool gpu, Numerics numerics)
       : graph_(graph), analysis_(analysis), gpu_(gpu) {
+    keeps_wide_ = numerics == Numerics::exact && analysis.domain.columns.empty();
     last_ = std::min(analysis.levels, 31);
     subtree_costs();
     for (size_t i = analysis.nodes.size(); i-- > 0;) decide(analysis.nodes[i]);
@@ -81,7 +83,12 @@ class Passes {
     auto narrower = [&](const auto& read) {
       return byte_size(graph_[read.first].type.dtype) < byte_size(graph_[id].type.dtype);
     };
-    return std::ranges::any_of(analysis_.reads, narrower) ? gpu_worth_of_wide : gpu_worth;
+    const bool half = is_float(graph_[id].type.dtype) && byte_size(graph_[id].type.dtype) == 2;
+    if (keeps_wide_ && half && std::ranges::none_of(analysis_.reads, narrower)) {
+      return gpu_worth_of_half;
+    }
+    const bool wide = !keeps_wide_ && std::ranges::any_of(analysis_.reads, narrower);
+    return wide ? gpu_worth_of_wide : gpu_worth;
   }
 
   void decide(NodeId id) {
@@ -106,7 +113,7 @@ class Passes {
 
   const Graph& graph_;
   const Analysis& analysis_;
-  bool gpu_;
+  bool gpu_, keeps_wide_ = false;
   int last_;
   std::map<NodeId, double> subtree_;
   std::map<NodeId, uint32_t> computed_;
@@ -120,8 +127,8 @@ Sym scaled(const Sym& count, double factor) {
 
 class Measure {
  public:
-  Measure(const Graph& graph, const Analysis& analysis, bool gpu)
-      : graph_(graph), analysis_(analysis), gpu_(gpu), passes_(graph, analysis, gpu) {}
+  Measure(const Graph& graph, const Analysis& analysis, bool gpu, Numerics numerics)
+      : graph_(graph), analysis_(analysis), gpu_(gpu), passes_(graph, analysis, gpu, numerics) {}
 
   GroupCost run(const DeviceModel* device, const Bindings& sizes) {
     cost_.passes = analysis_.levels;
@@ -235,8 +242,8 @@ double instructions_of(const Node& node, bool gpu) {
 }
 
 GroupCost measure(const Graph& graph, const Analysis& analysis, const DeviceModel* device,
-                  const Bindings& sizes) {
-  return Measure(graph, analysis, device != nullptr && device->gpu).run(device, sizes);
+                  const Bindings& sizes, Numerics numerics) {
+  return Measure(graph, analysis, device != nullptr && device->gpu, numerics).run(device, sizes);
 }
 
 double at_sizes(const Sym& value, const Bindings& sizes) {

@@ -25,7 +25,7 @@ struct GroupCost {
 
 // `device` may be null: then nothing is read twice.
 GroupCost measure(const Graph& graph, const Analysis& analysis, const DeviceModel* device,
-                  const Bindings& sizes);
+                  const Bindings& sizes, Numerics numerics);
 
 // Estimated vector instructions of an element.
 double instructions_of(const Node& node, bool gpu);

@@ -83,7 +83,7 @@ void Fusion::start_alone(const FusionUnit& unit, Cluster* cluster) {
   Analysis analysis;
   Decision decision = analyze(graph_, cluster->nodes, cluster->outputs, &analysis);
   INGOT_CHECK(decision.fused, "'{}' has no domain: {}", graph_[unit.result].name, decision.detail);
-  GroupCost cost = measure(graph_, analysis, &device_, options_.sizes);
+  GroupCost cost = measure(graph_, analysis, &device_, options_.sizes, options_.numerics);
   cluster->work = work_of(cost);
   separate_.add(unit, std::move(cost.read), std::move(cost.written));
   cluster->domain = std::move(analysis.domain);
@@ -118,7 +118,7 @@ bool Fusion::start_like(const FusionUnit& unit, Cluster* cluster) {
 }
 
 Cluster::Work Fusion::work_of(const Analysis& analysis) const {
-  return work_of(measure(graph_, analysis, &device_, options_.sizes));
+  return work_of(measure(graph_, analysis, &device_, options_.sizes, options_.numerics));
 }
 
 Cluster::Work Fusion::work_of(const GroupCost& cost) const {
@@ -342,7 +342,8 @@ Decision Fusion::fits(const Cluster& a, const Cluster& b, size_t most) const {
 Decision Fusion::find_work(Union* all) const {
   Decision decision = analyze(graph_, all->nodes, all->outputs, &all->analysis);
   if (!decision) return decision;
-  const GroupCost cost = measure(graph_, all->analysis, &device_, options_.sizes);
+  const GroupCost cost =
+      measure(graph_, all->analysis, &device_, options_.sizes, options_.numerics);
   all->work = work_of(cost);
   return rows_with_columns(graph_, all->analysis, cost, device_);
 }

@@ -141,7 +141,7 @@ bool Fusion::may_grow(const Recomputation& r) const {
 const Cluster::Moved& Fusion::moved(int cluster) {
   Cluster& c = at(cluster);
   if (!c.moved) {
-    GroupCost cost = measure(graph_, analysis_of(c), nullptr, {});
+    GroupCost cost = measure(graph_, analysis_of(c), nullptr, {}, Numerics::exact);
     c.moved = {cost.read_bytes + cost.written, std::move(cost.read)};
   }
   return *c.moved;
@@ -165,7 +165,7 @@ std::optional<Fusion::Recomputation> Fusion::weigh(int owner, NodeId value) {
   std::erase(r.left, value);
   double us_before = work(owner).us, us_after = 0;
   auto traffic = [&](const Analysis& analysis) {
-    GroupCost cost = measure(graph_, analysis, nullptr, {});
+    GroupCost cost = measure(graph_, analysis, nullptr, {}, Numerics::exact);
     return cost.read_bytes + cost.written;
   };
   r.materialized = moved(owner).bytes;

@@ -13,9 +13,10 @@ constexpr size_t longest_chain = 64;
 
 class Narrow {
  public:
-  Narrow(const Graph& graph, bool collapses, std::vector<Decision>* decisions)
+  Narrow(const Graph& graph, Numerics numerics, std::vector<Decision>* decisions)
       : graph_(graph),
-        collapses_(collapses),
+        exact_(numerics == Numerics::exact),
+        collapses_(numerics == Numerics::fast),
         ranges_(value_ranges(graph)),
         users_(consumers(graph)),
         decisions_(decisions) {}
@@ -54,9 +55,17 @@ class Narrow {
   void shorter(NodeId id, Group* group) {
     const OpInfo& info = op_info(graph_[id].op);
     const NodeId operand = graph_[id].operands[0];
-    if (info.reach == 0 || !(range(operand).magnitude() <= info.reach)) return;
-    group->narrowings[id] = {operand, {}};
-    decide(operand, id, fmt::format("the formula of {} up to {}", info.name, info.reach));
+    if (exact_) {  // the same bits
+      if (!has_form(info, Form::below) || !(range(operand).high <= 0)) return;
+      group->narrowings[id] = {operand, Form::below, {}};
+      return decide(operand, id, fmt::format("the formula of {} up to 0", info.name));
+    }
+    for (const Form form : {Form::narrower, Form::narrow}) {
+      const double reach = info.reach[static_cast<size_t>(form)];
+      if (reach == 0 || !(range(operand).magnitude() <= reach)) continue;
+      group->narrowings[id] = {operand, form, {}};
+      return decide(operand, id, fmt::format("the formula of {} up to {}", info.name, reach));
+    }
   }
 
   // Whether the node became a polynomial of the first value that all of it follows from.
@@ -70,7 +79,7 @@ class Narrow {
       const ValueRange& base = range(chain.base);
       const std::vector<double> coefficients = collapse(graph_, chain, base.low, base.high, &error);
       if (coefficients.empty() || 2 * static_cast<double>(coefficients.size()) > cost) continue;
-      group->narrowings[id] = {chain.base, coefficients};
+      group->narrowings[id] = {chain.base, Form::full, coefficients};
       decide(chain.base, id,
              fmt::format("{} ops as a polynomial of degree {}, error {:.2g}", chain.nodes.size(),
                          coefficients.size() - 1, error));
@@ -117,7 +126,7 @@ class Narrow {
   }
 
   const Graph& graph_;
-  bool collapses_;
+  bool exact_, collapses_;
   std::vector<ValueRange> ranges_;
   std::vector<std::vector<NodeId>> users_;
   std::set<NodeId> inside_, stored_;
@@ -128,8 +137,8 @@ class Narrow {
 
 void narrow(const Graph& graph, const DeviceModel& device, Plan* plan) {
   const Numerics numerics = plan->numerics;
-  if (numerics == Numerics::exact || (numerics == Numerics::wide && !device.gpu)) return;
-  Narrow narrow(graph, numerics == Numerics::fast, &plan->decisions);
+  if (!device.gpu && numerics != Numerics::fast) return;
+  Narrow narrow(graph, numerics, &plan->decisions);
   for (Group& group : plan->groups) narrow.group(&group);
 }
 

@@ -161,8 +161,8 @@ class Cutter {
     if (outputs.empty()) return false;
     Analysis analysis;
     if (!analyze(graph_, with_views(graph_, units_, part.nodes), outputs, &analysis)) return false;
-    return static_cast<bool>(
-        rows_with_columns(graph_, analysis, measure(graph_, analysis, &device_, {}), device_));
+    const GroupCost cost = measure(graph_, analysis, &device_, {}, Numerics::exact);
+    return static_cast<bool>(rows_with_columns(graph_, analysis, cost, device_));
   }
 
   const Graph& graph_;

@@ -149,6 +149,12 @@ std::optional<std::string> tile_variable(const Graph& graph, const Group& group,
   return std::nullopt;
 }
 
+double instructions_of(const Graph& graph, const Group& group, bool gpu) {
+  double instructions = 0;
+  for (NodeId id : group.nodes) instructions += instructions_of(graph[id], gpu);
+  return instructions;
+}
+
 // Reading is hidden behind arithmetic if there is enough of it, and then stores bind, which like
 // long runs; else it is the reads that do.
 Schedule transposed_tiles(const Graph& graph, const Group& group, const Analysis& analysis,
@@ -156,9 +162,7 @@ Schedule transposed_tiles(const Graph& graph, const Group& group, const Analysis
   Schedule schedule = plain;
   schedule.name = "transposed tiles";
   schedule.tile_variable = variable;
-  double instructions = 0;
-  for (NodeId id : group.nodes) instructions += instructions_of(graph[id], false);
-  schedule.tiles_along_outputs = instructions >= hiding_instructions;
+  schedule.tiles_along_outputs = instructions_of(graph, group, false) >= hiding_instructions;
   for (const DomainVar& var : analysis.domain.vars) {
     if (var.name == variable) schedule.guards.push_back({var.extent, shortest_tile});
   }
@@ -252,7 +256,10 @@ bool waits_for_vectors(const Graph& graph, const Group& group, const Analysis& a
 
 // ---- GPU: a block of threads takes 16 bytes a thread of the narrowest operand at a time, and
 // elementwise work no more than that; rows stay in registers between the passes of a reduction.
-constexpr int64_t row_registers = 64;  // of a thread
+constexpr int64_t row_registers = 64;      // of a thread
+constexpr int64_t turning_registers = 96;  // where one kept value is made of another
+// An element, from which on what a thread does once counts beside more loads at a time.
+constexpr double many_instructions = 64;
 
 int64_t narrowest_bytes(const Graph& graph, const Group& group) {
   int64_t bytes = 8;
@@ -294,24 +301,38 @@ std::vector<NodeId> kept_chunks(const Graph& graph, const Group& group, const An
   return fits_registers(trailing_chunk, bytes, device) ? kept : std::vector<NodeId>{};
 }
 
-// The values that all passes of a row come back to, if a thread has the registers for its part.
+// The values that all passes of a row come back to, if a thread has the registers for its part;
+// what is read alone where those for computed ones are missing.
 std::vector<NodeId> kept_rows(const Graph& graph, const Group& group, const GroupCost& cost,
                               const DeviceModel& device) {
   const DomainVar& last = group.domain.vars.back();
   if (!last.extent.constant() || reads_parts(graph, group.nodes)) return {};
-  int64_t bytes = 0;  // of an element, in the pass after which most is kept
-  for (int pass = 0; pass + 1 < cost.passes; ++pass) {
-    int64_t live = 0;
+  // Of an element, after the pass after which most is kept; and in a pass, where it turns into
+  // more.
+  int64_t bytes = 0, read_bytes = 0, turning = 0;
+  for (int pass = 0; pass < cost.passes; ++pass) {
+    int64_t live = 0, in_pass = 0;
     for (const GroupCost::Row& row : cost.rows) {
-      const bool made = (row.passes & ((2u << pass) - 1)) != 0, needed = row.passes >> pass > 1;
-      live += made && needed ? byte_size(graph[row.id].type.dtype) : 0;
+      const bool made = (row.passes & ((2u << pass) - 1)) != 0;
+      const int64_t own = made ? byte_size(graph[row.id].type.dtype) : 0;
+      live += row.passes >> pass > 1 ? own : 0;
+      in_pass += row.passes >> pass > 0 ? own : 0;
     }
     bytes = std::max(bytes, live);
+    turning = std::max(turning, in_pass);
   }
-  std::vector<NodeId> kept;
-  for (const GroupCost::Row& row : cost.rows) kept.push_back(row.id);
-  const bool fits = fits_registers(*last.extent.constant(), bytes, device);
-  return fits ? kept : std::vector<NodeId>{};
+  std::vector<NodeId> kept, read;
+  for (const GroupCost::Row& row : cost.rows) {
+    kept.push_back(row.id);
+    if (std::ranges::find(cost.staged, row.id) != cost.staged.end()) continue;
+    read.push_back(row.id);
+    read_bytes += byte_size(graph[row.id].type.dtype);
+  }
+  const int64_t length = *last.extent.constant();
+  const int64_t own = std::min(length, trailing_chunk) / cuda::warp * turning / 4;
+  const bool all = cost.staged.empty() || own <= turning_registers;
+  if (all && fits_registers(length, bytes, device)) return kept;
+  return fits_registers(length, read_bytes, device) ? read : std::vector<NodeId>{};
 }
 
 // A block of threads turns over tiles of 8 or 16 KB, with 128 bytes or more of every row and
@@ -346,11 +367,12 @@ int free_lanes(const Graph& graph, const Group& group) {
 
 // Elementwise work that leaves multiprocessors without a block: blocks of fewer threads and one row
 // each, so that more of them have a part.
-Schedule gpu_few(const Group& group, const Schedule& plain, const DeviceModel& device) {
+Schedule gpu_few(const Graph& graph, const Group& group, const Schedule& plain,
+                 const DeviceModel& device) {
   Schedule few = plain;
   few.name += ", few";
   few.thread_rows = 1;
-  few.block_columns = plain.block_columns / cuda::block * cuda::few_block;
+  few.block_columns = cuda::few_block * elements_of_thread(graph, group);
   Sym elements(1);
   for (const DomainVar& var : group.domain.vars) elements = elements * var.extent;
   const int64_t wave = device.multiprocessors * plain.block_columns * plain.thread_rows;
@@ -366,7 +388,11 @@ Schedule gpu_schedule(const Graph& graph, const Group& group, const Analysis& an
   if (reduced == 0) {
     schedule.name = vars.size() > 1 ? "rows" : "flat";
     schedule.block_columns = cuda::block * elements_of_thread(graph, group);
-    if (!row_vector_bytes(graph, group, analysis).is(0)) schedule.thread_rows = 2;
+    if (!row_vector_bytes(graph, group, analysis).is(0)) {
+      schedule.thread_rows = 2;
+    } else if (instructions_of(graph, group, true) >= many_instructions) {
+      schedule.block_columns *= 4;
+    }
     return schedule;
   }
   schedule.name = group.domain.trailing_reduced || vars.size() == 1 ? "rows" : "columns";
@@ -481,7 +507,7 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
     offer(std::move(tiles));
   }
   const bool elementwise = device.gpu && plain.block_columns > 0 && plain.pieces.empty();
-  if (elementwise && group.domain.columns.empty()) offer(gpu_few(group, plain, device));
+  if (elementwise && group.domain.columns.empty()) offer(gpu_few(graph, group, plain, device));
   // On a GPU a plain store is as fast, and other threads hide the way of the next row.
   const bool rereads = reduces && !columns && analysis.levels > 1;
   if ((full || rereads) && !device.gpu) offer(streaming(plain));

@@ -15,6 +15,7 @@
 
 #include "op/op.h"
 #include "run/cuda_kernel.h"
+#include "support/approximations.h"
 #include "support/cuda_here.h"
 
 namespace ingot::testing {
@@ -66,31 +67,11 @@ class Kernel {
   CudaFunction function_;
 };
 
-struct Approximation {
-  const char* function;
-  const char* reference;
-  double relative, absolute;  // the error is at most their sum
-};
-
-constexpr Approximation approximations[] = {
-    {"exp_hardware", "exp", 0x1p-22, 1.2e-38},
-    {"exp_approximate", "exp", 4e-6, 1.2e-38},
-    {"sigmoid_approximate", "sigmoid", 4e-6, 1.2e-38},
-    {"silu_approximate", "silu", 4e-6, 1.1e-36},
-    {"gelu_tanh_approximate", "gelu_tanh", 1e-5, 2e-37},
-    {"gelu_nearest", "gelu", 1.1e-3, 4.6e-41},
-    {"tanh_approximate", "tanh", 1.2e-5, 0},
-    {"tanh_short", "tanh", 0, 2.4e-7},
-    {"tanh_wide", "tanh", 3.1e-7, 0},
-    {"erf_wide", "erf", 2.4e-7, 0},
-    {"erf_added", "erf", 0, 2.4e-7},
-    {"rsqrt_hardware", "rsqrt", 1.3e-7, 0},
-};
-
 // {the largest part of its bound that an error takes, its bits of x, the largest relative error
 // beyond the absolute one}
 KernelText measuring_kernel(const Approximation& each) {
-  const std::string text = fmt::format(R"(
+  const std::string text =
+      fmt::format(R"(
 extern "C" __global__ void measure_{0}(unsigned long long* worst) {{
   double most = 0, relative = 0;
   unsigned at = 0;
@@ -100,6 +81,7 @@ extern "C" __global__ void measure_{0}(unsigned long long* worst) {{
     const double want = first_lane({1}(splat_f64((double)x)));
     double distance = ::fabs((double)got - want);
     if ((float)want == got || (want != want && got != got)) distance = 0;
+    if ({4}) continue;
     const double beyond = distance > {3:a} ? distance - {3:a} : 0;
     const double part = distance == 0 ? 0 : distance / ({2:a} * ::fabs(want) + {3:a});
     const double share = beyond == 0 ? 0 : beyond / ::fabs(want);
@@ -111,7 +93,8 @@ extern "C" __global__ void measure_{0}(unsigned long long* worst) {{
   atomicMax(worst + 1, (unsigned long long)__double_as_longlong(relative));
 }}
 )",
-                                       each.function, each.reference, each.relative, each.absolute);
+                  each.function, each.reference, each.relative, each.absolute,
+                  each.reach == 0 ? "false" : fmt::format("::fabsf(x) > {:a}", each.reach));
   return {fmt::format("measure_{}", each.function),
           {each.function, fmt::format("{}.f64", each.reference)},
           text};
@@ -130,14 +113,37 @@ extern "C" __global__ void all_bfloats(unsigned* results) {{
                       function)};
 }
 
-// The functions of the form nearest, by their ops.
-std::map<Op, std::string> nearest_functions() {
+// The functions of a form, by their ops.
+std::map<Op, std::string> functions_of(Form form) {
   std::map<Op, std::string> functions;
   for (const OpInfo& info : all_ops()) {
-    const std::string_view text = info.cuda[static_cast<size_t>(Form::nearest)];
+    const std::string_view text = info.cuda[static_cast<size_t>(form)];
     if (!text.empty()) functions[info.op] = text.substr(0, text.find('('));
   }
   return functions;
+}
+
+// {how many operands have other bits than the op's own formula gives, one of them}
+KernelText comparing_kernel(Op op, const std::string& function, Form form) {
+  const bool prepared = device::has_function(function + "_setup");
+  const std::string formula(op_name(op));
+  return {"compare_" + function,
+          {function, function + "_setup", formula + ".f32"},
+          fmt::format(R"(
+extern "C" __global__ void compare_{0}(unsigned* others) {{
+  {1}
+  for (unsigned long i = blockIdx.x * 256 + threadIdx.x; i < 1ul << 32; i += 4096 * 256) {{
+    const float x = __int_as_float((int)(unsigned)i);
+    const float got = first_lane({0}(splat_f32(x))), want = first_lane({2}(splat_f32(x)));
+    if (__float_as_int(got) == __float_as_int(want) || (got != got && want != want)) continue;
+    if ({3}) continue;
+    atomicAdd(others, 1);
+    others[1] = (unsigned)i;
+  }}
+}}
+)",
+                      function, prepared ? function + "_setup();" : "", formula,
+                      form == Form::below ? "x > 0" : "false")};
 }
 
 TEST(GpuFunctionKernels, Compile) {
@@ -145,7 +151,12 @@ TEST(GpuFunctionKernels, Compile) {
   std::vector<Unit> units;
   const auto add = [&](const KernelText& text) { units.push_back({text.name, text.unit}); };
   for (const Approximation& each : approximations) add(measuring_kernel(each));
-  for (const auto& [op, function] : nearest_functions()) add(bfloat_kernel(function));
+  for (const auto& [op, function] : functions_of(Form::nearest)) add(bfloat_kernel(function));
+  for (const Form form : {Form::same, Form::below}) {
+    for (const auto& [op, function] : functions_of(form)) {
+      add(comparing_kernel(op, function, form));
+    }
+  }
   for (const CudaBinary& binary : compile_cuda(units, "sm_90a", {})) {
     for (const auto& kernel : binary.resources.kernels) EXPECT_EQ(kernel.stack_bytes, 0);
   }
@@ -164,10 +175,19 @@ TEST_F(GpuFunctions, ApproximationsKeepTheirBoundsForEveryOperand) {
   }
 }
 
+TEST_F(GpuFunctions, SameOnesHaveTheBitsOfTheirFormulaForEveryOperand) {
+  for (const Form form : {Form::same, Form::below}) {
+    for (const auto& [op, function] : functions_of(form)) {
+      const auto others = Kernel(comparing_kernel(op, function, form)).run<uint32_t>(2);
+      EXPECT_EQ(others[0], 0U) << function << "(" << std::bit_cast<float>(others[1]) << ")";
+    }
+  }
+}
+
 // What `exact` takes for bf16: tests/device/cuda_functions_test.cpp proves it from NVIDIA's bounds,
 // here it is seen.
 TEST_F(GpuFunctions, NearestOnesHaveTheBitsOfTheirFormulaForEveryBfloat) {
-  for (const auto& [op, function] : nearest_functions()) {
+  for (const auto& [op, function] : functions_of(Form::nearest)) {
     Kernel kernel(bfloat_kernel(function));
     const std::vector<uint32_t> results = kernel.run<uint32_t>(0x10000);
     for (uint32_t h = 0; h < 0x10000; h++) {

@@ -158,7 +158,7 @@ TEST(LoopText, Errors) {
   EXPECT_EQ(error_of("t: f32 = elu(1)"), "elu needs alpha=…");
   EXPECT_EQ(error_of("t: f32 = elu(1, alpha=1) form fast"), "elu has no form 'fast'");
   EXPECT_EQ(error_of("t: f32 = gelu(1) form half"),
-            "gelu has no form 'half'; it has fast, bf16, f16, nearest");
+            "gelu has no form 'half'; it has fast, bf16, f16, nearest, same");
   EXPECT_EQ(error_of("t: f32 = elu(1, beta=2)"),
             "elu: unexpected attribute 'beta'; attributes: alpha");
 }

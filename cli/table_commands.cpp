@@ -28,21 +28,23 @@ int cache(const Arguments& arguments) {
   const CacheSummary summary = arguments.cache_action == "verify"  ? cache_verify(arguments.cache)
                                : arguments.cache_action == "clear" ? cache_clear(arguments.cache)
                                                                    : cache_stats(arguments.cache);
+  const bool found_damage = summary.damaged > 0 && arguments.cache_action == "verify";
+  const int code = found_damage ? 1 : 0;
   if (arguments.json) {
     const nlohmann::ordered_json result = {{"directory", summary.directory},
                                            {"entries", summary.entries},
                                            {"bytes", summary.bytes},
                                            {"damaged", summary.damaged}};
     fmt::print("{}\n", result.dump(2));
-    return 0;
+    return code;
   }
   const char* const what = arguments.cache_action == "clear"    ? " removed"
                            : arguments.cache_action == "verify" ? " verified"
                                                                 : "";
   fmt::print("{}: {} {}{}, {} bytes, {} damaged{}\n", summary.directory, summary.entries,
              summary.entries == 1 ? "entry" : "entries", what, summary.bytes, summary.damaged,
-             summary.damaged > 0 && arguments.cache_action == "verify" ? " and removed" : "");
-  return 0;
+             found_damage ? " and removed" : "");
+  return code;
 }
 
 }  // namespace ingot::cli

@@ -1,5 +1,7 @@
 // Bounds and proofs about Syms.
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "base/error.h"
 #include "base/sym_form.h"
@@ -31,18 +33,30 @@ Wide floor_wide(Wide a, Wide b) { return a / b - (a % b < 0); }
 
 constexpr int deepest = 24;  // of extents that use other loop variables
 
-Interval interval(const Sym& a, const Assumptions& known, int depth);
+// What was found of atoms, at each depth: a nested expression uses the same ones again and again.
+using Found = std::map<std::pair<const Atom*, int>, Interval>;
 
-Interval atom_interval(const Atom& atom, const Assumptions& known, int depth) {
+Interval interval(const Sym& a, const Assumptions& known, Found& found, int depth);
+Interval bounds_of(const Atom& atom, const Assumptions& known, Found& found, int depth);
+
+Interval atom_interval(const Atom& atom, const Assumptions& known, Found& found, int depth) {
   if (depth > deepest) return {-unbounded, unbounded};
+  const auto place = found.find({&atom, depth});
+  if (place != found.end()) return place->second;
+  const Interval result = bounds_of(atom, known, found, depth);
+  found.emplace(std::pair(&atom, depth), result);
+  return result;
+}
+
+Interval bounds_of(const Atom& atom, const Assumptions& known, Found& found, int depth) {
   if (is_variable(atom)) {
-    const auto found = known.ranges.find(atom.name);
-    if (found == known.ranges.end()) return {known.least, unbounded};
-    const Wide high = interval(found->second, known, depth + 1).high;
+    const auto extent = known.ranges.find(atom.name);
+    if (extent == known.ranges.end()) return {known.least, unbounded};
+    const Wide high = interval(extent->second, known, found, depth + 1).high;
     return {0, high >= unbounded ? unbounded : std::max<Wide>(high - 1, 0)};
   }
-  const Interval left = interval(atom.left, known, depth + 1);
-  const Interval right = interval(atom.right, known, depth + 1);
+  const Interval left = interval(atom.left, known, found, depth + 1);
+  const Interval right = interval(atom.right, known, found, depth + 1);
   if (atom.kind == Atom::Kind::min) {
     return {std::min(left.low, right.low), std::min(left.high, right.high)};
   }
@@ -58,11 +72,13 @@ Interval atom_interval(const Atom& atom, const Assumptions& known, int depth) {
   return {left.low >= unbounded ? 0 : low, high};
 }
 
-Interval interval(const Sym& a, const Assumptions& known, int depth = 0) {
+Interval interval(const Sym& a, const Assumptions& known, Found& found, int depth) {
   Interval total{a.constant_part(), a.constant_part()};
   for (const Term& term : a.terms()) {
     Interval part{term.factor, term.factor};
-    for (const auto& atom : term.atoms) part = product(part, atom_interval(*atom, known, depth));
+    for (const auto& atom : term.atoms) {
+      part = product(part, atom_interval(*atom, known, found, depth));
+    }
     // A sum with an unbounded part is unbounded, whatever the finite parts say.
     total.low = total.low <= -unbounded || part.low <= -unbounded ? -unbounded
                                                                   : clamp(total.low + part.low);
@@ -70,6 +86,11 @@ Interval interval(const Sym& a, const Assumptions& known, int depth = 0) {
                                                                    : clamp(total.high + part.high);
   }
   return total;
+}
+
+Interval interval(const Sym& a, const Assumptions& known) {
+  Found found;
+  return interval(a, known, found, 0);
 }
 
 // a = coefficient·atom + rest, neither with that atom; nullopt if it occurs in powers.
@@ -166,7 +187,8 @@ class Prover {
     const Sym& x = atom.left;
     const Sym& d = atom.right;
     if (direction > 0) {
-      const Wide low = atom_interval(atom, known_, 0).low;
+      Found found;
+      const Wide low = atom_interval(atom, known_, found, 0).low;
       if (low > 0 && low < unbounded && prove(rest + c * static_cast<int64_t>(low))) return true;
     }
     switch (atom.kind) {
@@ -200,6 +222,11 @@ class Prover {
 
   // Sizes only: with every size s written as s + least, no coefficient may be negative.
   bool prove_polynomial(const Sym& e) {
+    // A product of n sizes becomes 2^n terms: too many are no proof.
+    constexpr double most_terms = 4096;
+    double terms = 0;
+    for (const Term& term : e.terms()) terms += std::exp2(static_cast<double>(term.atoms.size()));
+    if (terms > most_terms) return false;
     std::map<std::string, Sym, std::less<>> shifted;
     for (const std::string& name : e.variables()) shifted[name] = Sym::var(name) + known_.least;
     const Sym polynomial = known_.least == 0 ? e : e.substitute(shifted);

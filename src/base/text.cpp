@@ -45,6 +45,21 @@ size_t number_length(std::string_view text) {
   return n;
 }
 
+// Of digits that are a number out of f64's range: whether it is too large, not too small.
+bool is_beyond(std::string_view digits, bool hex) {
+  const size_t end = std::min(digits.find_first_of(hex ? "pP" : "eE"), digits.size());
+  std::string_view exponent = digits.substr(std::min(end + 1, digits.size()));
+  if (exponent.starts_with('+')) exponent.remove_prefix(1);
+  int64_t power = 0;
+  const auto read = std::from_chars(exponent.data(), exponent.data() + exponent.size(), power);
+  if (read.ec == std::errc::result_out_of_range) return !exponent.starts_with('-');
+  const auto mantissa = digits.substr(0, end);
+  const auto point = static_cast<int64_t>(std::min(mantissa.find('.'), end));
+  const auto first = static_cast<int64_t>(mantissa.find_first_not_of("0."));
+  // Out of range by far: which digit comes first decides.
+  return (point - first) * (hex ? 4 : 1) > -power;
+}
+
 std::string escaped(std::string_view text, char quote) {
   std::string out(1, quote);
   for (const char c : text) {
@@ -76,7 +91,10 @@ std::string shortest(T value) {
 
 }  // namespace
 
-Cursor::Cursor(std::string file, std::string_view text) : file_(std::move(file)), text_(text) {}
+Cursor::Cursor(std::string file, std::string_view text) : file_(std::move(file)), text_(text) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text_.starts_with(byte_order_mark)) text_.remove_prefix(byte_order_mark.size());
+}
 
 void Cursor::skip() {
   for (; position_ < text_.size(); position_++) {
@@ -218,13 +236,18 @@ Cursor::Number Cursor::number(std::string_view what, bool as_u64) {
     result.integer = static_cast<int64_t>(negative ? 0 - magnitude : magnitude);
     result.real = negative ? -static_cast<double>(magnitude) : static_cast<double>(magnitude);
   } else {
-    read = std::from_chars(body.data() + (hex ? 2 : 0), end, result.real,
+    const char* const begin = body.data() + (hex ? 2 : 0);
+    read = std::from_chars(begin, end, result.real,
                            hex ? std::chars_format::hex : std::chars_format::general);
+    // As a literal beyond f32's range is for f32: the nearest value, infinity or zero.
+    if (read.ec == std::errc::result_out_of_range && read.ptr == end) {
+      read.ec = std::errc();
+      result.real = is_beyond({begin, end}, hex) ? HUGE_VAL : 0;
+    }
     if (negative) result.real = -result.real;
   }
   if (read.ec == std::errc::result_out_of_range && read.ptr == end) {
-    fail(at, result.is_integer ? fmt::format("integer {} does not fit in 64 bits", token)
-                               : fmt::format("number {} is out of f64's range", token));
+    fail(at, fmt::format("integer {} does not fit in 64 bits", token));
   }
   if (read.ec != std::errc() || read.ptr != end) {
     fail(at, fmt::format("malformed number '{}'", token));

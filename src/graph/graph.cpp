@@ -209,6 +209,36 @@ void check_bytes(const Node& node, const Bindings& bindings) {
   }
 }
 
+bool is_topk(Op op) { return op == Op::topk || op == Op::topk_indices; }
+
+[[noreturn]] void fail_topk(const Location& location, const std::string& name, int64_t k,
+                            int64_t count) {
+  fail_input(location, fmt::format("topk '{}': k={} of {}", name, k, counted(count, "element")));
+}
+
+void check_topk(const Graph& graph, const Node& node, const Bindings& bindings) {
+  const Shape& shape = graph[node.operands[0]].type.shape;
+  const OpInfo& info = op_info(node.op);
+  const int64_t k = integer_attr(info, node.attrs, "k"),
+                dim = integer_attr(info, node.attrs, "dim");
+  const int64_t count =
+      shape[static_cast<size_t>(dim < 0 ? dim + std::ssize(shape) : dim)].evaluate(bindings);
+  if (count < k) fail_topk(node.location, node.name, k, count);
+}
+
+// What topk's definition has in the place of it: the smaller of the count and k.
+void check_part_of_topk(const Graph& graph, const Node& node, const Bindings& bindings) {
+  if (node.op != Op::minimum || node.source < 0) return;
+  const SourceOp& source = graph.sources[static_cast<size_t>(node.source)];
+  const Node& first = graph[node.operands[0]];
+  if (!is_topk(source.op) || first.op != Op::size) return;
+  const std::optional<double> k = literal_value(graph[node.operands[1]]);
+  const int64_t count = sizes_attr(op_info(Op::size), first.attrs, "value")[0].evaluate(bindings);
+  if (k && static_cast<double>(count) < *k) {
+    fail_topk(node.location, source.name, static_cast<int64_t>(*k), count);
+  }
+}
+
 // Inference takes it that constant bounds lie inside a named size; here the size is known.
 void check_slice(const Graph& graph, const Node& node, const Bindings& bindings) {
   const Shape& shape = graph[node.operands[0]].type.shape;
@@ -250,6 +280,8 @@ Bindings bind_sizes(const Graph& graph, const std::vector<std::vector<int64_t>>&
     const Node& node = graph.nodes[i];
     check_bytes(node, bindings);
     if (node.op == Op::slice) check_slice(graph, node, bindings);
+    if (is_topk(node.op)) check_topk(graph, node, bindings);
+    check_part_of_topk(graph, node, bindings);
   }
   return bindings;
 }

@@ -104,18 +104,26 @@ Index slice_index(const Node& node, const Shape& operand, const Index& index) {
   return out;
 }
 
-Access concat_access(const Graph& graph, const Node& node, int operand, const Index& index,
-                     const Ranges& ranges) {
-  auto dim = static_cast<size_t>(dim_attr(node, "dim", index.size()));
-  Sym offset = 0;
-  for (int k = 0; k < operand; ++k) {
-    offset = offset + graph[node.operands[static_cast<size_t>(k)]].type.shape[dim];
-  }
-  const Sym& size = graph[node.operands[static_cast<size_t>(operand)]].type.shape[dim];
+// Of the operand that begins at `offset` in a concat's dimension.
+Access part_access(const Sym& offset, const Sym& size, size_t dim, const Index& index,
+                   const Ranges& ranges) {
   Access access{index, {}, -1};
   access.index[dim] = index[dim] - offset;
   add_guard(access, index[dim], offset, offset + size, ranges);
   return access;
+}
+
+const Sym& size_along(const Graph& graph, const Node& node, size_t operand, size_t dim) {
+  return graph[node.operands[operand]].type.shape[dim];
+}
+
+Access concat_access(const Graph& graph, const Node& node, int operand, const Index& index,
+                     const Ranges& ranges) {
+  const auto dim = static_cast<size_t>(dim_attr(node, "dim", index.size()));
+  const auto place = static_cast<size_t>(operand);
+  Sym offset = 0;
+  for (size_t k = 0; k < place; ++k) offset = offset + size_along(graph, node, k, dim);
+  return part_access(offset, size_along(graph, node, place, dim), dim, index, ranges);
 }
 
 // Where element i - low of a dimension of `size` elements lies when it is repeated at its ends.
@@ -269,6 +277,26 @@ Access operand_access(const Graph& graph, NodeId id, int operand, const std::vec
       fail_internal("index_map", fmt::format("{} {} reads more than one element of an operand",
                                              op_name(node.op), node.name));
   }
+}
+
+std::vector<Access> operand_accesses(const Graph& graph, NodeId id, const std::vector<Sym>& index,
+                                     const Ranges& ranges) {
+  const Node& node = graph[id];
+  std::vector<Access> accesses;
+  if (node.op != Op::concat) {
+    for (size_t k = 0; k < node.operands.size(); ++k) {
+      accesses.push_back(operand_access(graph, id, static_cast<int>(k), index, ranges));
+    }
+    return accesses;
+  }
+  const auto dim = static_cast<size_t>(dim_attr(node, "dim", index.size()));
+  Sym offset = 0;
+  for (size_t k = 0; k < node.operands.size(); ++k) {
+    const Sym& size = size_along(graph, node, k, dim);
+    accesses.push_back(part_access(offset, size, dim, index, ranges));
+    offset = offset + size;
+  }
+  return accesses;
 }
 
 std::optional<std::vector<Sym>> result_index(const Graph& graph, NodeId id, int operand,

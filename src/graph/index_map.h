@@ -33,6 +33,10 @@ inline constexpr std::string_view run_time_symbol = "@id";
 Access operand_access(const Graph& graph, NodeId node, int operand, const std::vector<Sym>& index,
                       const Ranges& ranges, const std::vector<Sym>& reduced = {});
 
+// Of all operands, which share what a concat's have to add up. Not for reductions.
+std::vector<Access> operand_accesses(const Graph& graph, NodeId node, const std::vector<Sym>& index,
+                                     const Ranges& ranges);
+
 // The inverse for maps that are one to one: the index of `node` as a function of the index of its
 // operand; nullopt if there is none (broadcast, slice, pad, concat, gather, a reduction).
 std::optional<std::vector<Sym>> result_index(const Graph& graph, NodeId node, int operand,

@@ -378,7 +378,14 @@ void GraphParser::add_split(const Call& call,
                  fmt::format("split: {} sizes for {} results", sizes.size(), names.size()));
   }
   Sym total = 0;
-  for (const Sym& size : sizes) total = total + size;
+  for (const Sym& size : sizes) {
+    if (size.constant().value_or(0) < 0) {
+      cursor_.fail(call.location, fmt::format("split: {}: sizes {} along dimension {}: a size is "
+                                              "negative",
+                                              type_text(type), shape_text(sizes), dim));
+    }
+    total = total + size;
+  }
   try {
     builder_.require_equal(type.shape[d], total);
   } catch (const Error& error) {

@@ -480,13 +480,13 @@ Typed Values::choose(const std::vector<Guard>& guards, const Typed& inside, cons
 
 Typed Values::concat(NodeId node, const std::vector<Sym>& index, const Context& context) {
   const Node& n = graph_[node];
+  const std::vector<Access> accesses = operand_accesses(graph_, node, index, domain_ranges_);
   for (size_t i = 0; i < n.operands.size(); ++i) {
-    Access access = operand_access(graph_, node, static_cast<int>(i), index, domain_ranges_);
-    if (access.guards.empty()) return value(n.operands[i], access.index, context);
+    if (accesses[i].guards.empty()) return value(n.operands[i], accesses[i].index, context);
   }
   std::optional<Typed> chosen;
   for (size_t i = n.operands.size(); i-- > 0;) {
-    Access access = operand_access(graph_, node, static_cast<int>(i), index, domain_ranges_);
+    const Access& access = accesses[i];
     Typed part = value(n.operands[i], access.index, within(context, access.guards));
     chosen = chosen ? choose(access.guards, part, *chosen, kept_dtype(node), n.name) : part;
   }

@@ -90,6 +90,16 @@ void check_count(const Field& field, int64_t count, const onnx::TensorProto& pro
   }
 }
 
+// A number of int32_data has to be one of the tensor's type, or the bits of one.
+void check_range(const onnx::TensorProto& proto, int32_t least, int32_t most,
+                 const std::string& path) {
+  for (const int32_t value : proto.int32_data()) {
+    if (value >= least && value <= most) continue;
+    fail(path, fmt::format("tensor {}: {} in its int32_data is no {}: {} to {}", proto.name(),
+                           value, type_name_of(proto.data_type()), least, most));
+  }
+}
+
 // From the typed fields: small types share int32_data, each element in a number of its own.
 void copy_fields(const onnx::TensorProto& proto, Tensor& tensor, const std::string& path) {
   int64_t n = tensor.size();
@@ -109,20 +119,55 @@ void copy_fields(const onnx::TensorProto& proto, Tensor& tensor, const std::stri
     case DType::i32:
       return copy(proto.int32_data(), tensor.as<int32_t>());
     case DType::i8:
-    case DType::u8:
+      check_range(proto, INT8_MIN, INT8_MAX, path);
+      return copy(proto.int32_data(), tensor.as<uint8_t>());
     case DType::boolean:
+      check_range(proto, 0, 1, path);
+      return copy(proto.int32_data(), tensor.as<uint8_t>());
+    case DType::u8:
     case DType::f8e4m3:
     case DType::f8e5m2:
+      check_range(proto, 0, UINT8_MAX, path);
       return copy(proto.int32_data(), tensor.as<uint8_t>());
     case DType::u32:
+      for (const uint64_t value : proto.uint64_data()) {
+        if (value <= UINT32_MAX) continue;
+        fail(path,
+             fmt::format("tensor {}: {} in its uint64_data is no UINT32", proto.name(), value));
+      }
       return copy(proto.uint64_data(), tensor.as<uint32_t>());
     case DType::u64:
       return copy(proto.uint64_data(), tensor.as<uint64_t>());
     case DType::i16:
+      check_range(proto, INT16_MIN, INT16_MAX, path);
+      return copy(proto.int32_data(), tensor.as<uint16_t>());
     case DType::u16:
     case DType::f16:
     case DType::bf16:
+      check_range(proto, 0, UINT16_MAX, path);
       return copy(proto.int32_data(), tensor.as<uint16_t>());
+  }
+}
+
+// A tensor's elements stand in one place; with two there is no saying which is meant.
+void check_one_place(const onnx::TensorProto& proto, const std::string& path) {
+  const std::pair<bool, std::string_view> places[] = {
+      {proto.data_location() == onnx::TensorProto::EXTERNAL, "external data"},
+      {!proto.raw_data().empty(), "raw_data"},
+      {proto.float_data_size() > 0, "float_data"},
+      {proto.int32_data_size() > 0, "int32_data"},
+      {proto.string_data_size() > 0, "string_data"},
+      {proto.int64_data_size() > 0, "int64_data"},
+      {proto.double_data_size() > 0, "double_data"},
+      {proto.uint64_data_size() > 0, "uint64_data"}};
+  std::string_view first;
+  for (const auto& [used, name] : places) {
+    if (!used) continue;
+    if (!first.empty()) {
+      fail(path, fmt::format("tensor {}: has elements in {} and in {}; they stand in one place",
+                             proto.name(), first, name));
+    }
+    first = name;
   }
 }
 
@@ -131,6 +176,7 @@ FileTensor read_tensor(const onnx::TensorProto& proto, const std::string& path) 
   std::optional<DType> dtype = dtype_of(proto.data_type());
   std::vector<int64_t> dims = checked_dims(proto, path);
   if (!dtype) return out;
+  check_one_place(proto, path);
   if (proto.has_segment()) fail(path, fmt::format("tensor {}: has a segment", proto.name()));
   int64_t bytes = element_count(dims) * byte_size(*dtype);
   bool is_external = proto.data_location() == onnx::TensorProto::EXTERNAL;
@@ -221,11 +267,17 @@ FileNode read_node(const onnx::NodeProto& proto, size_t position, const std::str
   return out;
 }
 
-int64_t opset_of(const onnx::ModelProto& model) {
+// Of the standard domain; no domain may stand there with two versions.
+int64_t opset_of(const onnx::ModelProto& model, const std::string& path) {
+  std::map<std::string, int64_t> versions;
   for (const auto& opset : model.opset_import()) {
-    if (opset.domain().empty() || opset.domain() == "ai.onnx") return opset.version();
+    const std::string domain = opset.domain() == "ai.onnx" ? "" : opset.domain();
+    const auto [found, added] = versions.emplace(domain, opset.version());
+    if (added || found->second == opset.version()) continue;
+    fail(path, fmt::format("the opset of domain '{}' is imported as {} and as {}",
+                           domain.empty() ? "ai.onnx" : domain, found->second, opset.version()));
   }
-  return 0;
+  return versions[""];
 }
 
 }  // namespace
@@ -240,7 +292,7 @@ FileModel read_model(std::string_view bytes, const std::string& path) {
   FileModel out;
   const onnx::GraphProto& graph = model.graph();
   out.graph_name = graph.name();
-  out.opset = opset_of(model);
+  out.opset = opset_of(model, path);
   for (const auto& input : graph.input()) out.inputs.push_back(read_value(input));
   for (const auto& output : graph.output()) out.outputs.push_back(read_value(output));
   for (const auto& tensor : graph.initializer()) {

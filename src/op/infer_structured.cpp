@@ -1,7 +1,9 @@
 #include "op/infer_structured.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/tensor.h"
 #include "base/text.h"
 
 namespace ingot {
@@ -212,6 +214,14 @@ Shape random_shape(const Context& c) {
   const std::string kind = text_attr(c.info, c.attrs, "distribution");
   if (kind != "uniform" && kind != "normal") {
     c.fail(fmt::format("distribution is \"uniform\" or \"normal\", not \"{}\"", kind));
+  }
+  const DType dtype = dtype_attr(c.info, c.attrs, "dtype");
+  for (const char* end : {"low", "high"}) {
+    Tensor number(dtype, {});
+    number.set_f64(0, real_attr(c.info, c.attrs, end));
+    if (std::isfinite(number.get_f64(0))) continue;
+    c.fail(fmt::format("{}={} is no finite {}", end, number_text(number.get_f64(0)),
+                       dtype_name(dtype)));
   }
   return sizes(c, "shape");
 }
@@ -428,8 +438,9 @@ Sym clamped_backward(const Sym& position, const Sym& size) {
 }
 
 SliceRange slice_range(const Sym& start, const Sym& end, const Sym& step, const Sym& size) {
-  const int64_t stride = step.constant().value_or(0);
-  if (stride == 0 || stride <= -to_the_end) {
+  const int64_t stride = step.constant().value_or(-to_the_end);
+  if (stride == 0) fail_input({}, "slice: a step is 0; it is a number other than 0");
+  if (stride <= -to_the_end) {
     fail_unsupported({}, fmt::format("slice: step {} is not supported; steps are numbers other "
                                      "than 0",
                                      step.text()));

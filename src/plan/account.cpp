@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "plan/partition.h"
+#include "plan/source_ops.h"
 
 namespace ingot {
 
@@ -34,12 +34,13 @@ namespace {
 class Account {
  public:
   Account(const Graph& graph, const UnitGraph& units, std::vector<Edge> edges,
-          const std::vector<Group>& groups, const SeparateBytes& separate)
+          const std::vector<Group>& groups, const SourceOps& ops)
       : graph_(graph),
         units_(units),
         edges_(std::move(edges)),
         groups_(groups),
-        separate_(separate) {}
+        ops_(ops),
+        separate_(ops.separate) {}
 
   std::vector<Decision> run() {
     place_units();
@@ -90,7 +91,8 @@ class Account {
   // count.
   void writes_of(int u) {
     for (NodeId value : unit(u).values) {
-      Sym before = unit(u).copy ? Sym(0) : bytes_of(graph_, value);
+      const bool part = ops_.inner[static_cast<size_t>(value)];
+      Sym before = unit(u).copy || part ? Sym(0) : bytes_of(graph_, value);
       Sym after = stored_.count(value) > 0 ? bytes_of(graph_, value) : Sym(0);
       if (before == after) continue;
       credit(unit(u).copy ? edge_into(u) : edge_from(value, u), before - after);
@@ -214,9 +216,56 @@ class Account {
       d.consumer = unit(edge.consumer).result;
       if (!is_sibling && !one && d.fused) stored_too(edge);
       if (d.reason == Reason::library_operand && d.kind == "prologue") both_choices(&d, edge);
-      result.push_back(std::move(d));
+      add(edge, &result);
     }
     return result;
+  }
+
+  // The edges between two ops that are several units are one decision, and those inside one.
+  void add(Edge& edge, std::vector<Decision>* result) {
+    Decision& d = edge.decision;
+    if (!ops_.is_split(edge.producer) && !ops_.is_split(edge.consumer)) {
+      result->push_back(std::move(d));
+      return;
+    }
+    const int first = ops_.whole[static_cast<size_t>(edge.producer)];
+    const int second = ops_.whole[static_cast<size_t>(edge.consumer)];
+    const bool part = edge.value >= 0 && ops_.inner[static_cast<size_t>(edge.value)];
+    const std::string from = graph_[unit(first).result].name, to = graph_[unit(second).result].name;
+    const NodeId value = first == second || part ? -1 : edge.value;
+    const bool sibling = first != second && d.kind == "sibling";
+    const auto [found, added] =
+        between_.emplace(std::tuple(first, second, value, sibling), result->size());
+    if (!added) {
+      Decision& known = (*result)[found->second];
+      known.bytes_saved = known.bytes_saved + d.bytes_saved;
+      if (first == second || d.fused || !known.fused) return;
+      known.fused = false;  // a part of the op reads it from memory
+      known.reason = d.reason;
+      known.detail = renamed(d.detail, edge.consumer, second);
+      return;
+    }
+    if (part || d.kind == "sibling") d.producer = unit(first).result;
+    d.consumer = unit(second).result;
+    d.detail = renamed(d.detail, edge.consumer, second);
+    if (first == second) {
+      d.fused = true;
+      d.kind = "composite";
+      d.reason = Reason::composite;
+      d.detail = fmt::format("parts of '{}'", to);
+    } else if (part && d.fused) {
+      d.detail = fmt::format("'{}' and '{}' have parts in common", from, to);
+    }
+    if (first == second || part) d.bytes_if_materialized = d.bytes_if_recomputed = std::nullopt;
+    result->push_back(std::move(d));
+  }
+
+  // With the op's name in the place of its part's.
+  std::string renamed(std::string text, int part, int whole) const {
+    const std::string from = fmt::format("'{}'", graph_[unit(part).result].name);
+    const size_t at = part == whole ? std::string::npos : text.find(from);
+    if (at == std::string::npos) return text;
+    return text.replace(at, from.size(), fmt::format("'{}'", graph_[unit(whole).result].name));
   }
 
   // Reasons that only the finished plan shows.
@@ -339,18 +388,20 @@ class Account {
   const UnitGraph& units_;
   std::vector<Edge> edges_;
   const std::vector<Group>& groups_;
+  const SourceOps& ops_;
   const SeparateBytes& separate_;
   std::vector<int> group_of_;
   std::vector<std::vector<int>> members_;  // units of each group
   std::map<Key, size_t> by_ends_;
+  std::map<std::tuple<int, int, NodeId, bool>, size_t> between_;  // whole ops → decision
   std::set<NodeId> stored_;
 };
 
 }  // namespace
 
 std::vector<Decision> account(const Graph& graph, const UnitGraph& units, std::vector<Edge> edges,
-                              const std::vector<Group>& groups, const SeparateBytes& separate) {
-  return Account(graph, units, std::move(edges), groups, separate).run();
+                              const std::vector<Group>& groups, const SourceOps& ops) {
+  return Account(graph, units, std::move(edges), groups, ops).run();
 }
 
 }  // namespace ingot

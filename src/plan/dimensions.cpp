@@ -171,11 +171,9 @@ bool reads_parts(const Graph& graph, const std::vector<NodeId>& nodes) {
       index.push_back(Sym::var(name));
       ranges[name] = size;
     }
-    for (size_t k = 0; k < node.operands.size(); ++k) {
-      const Access access = operand_access(graph, id, static_cast<int>(k), index, ranges);
-      if (!access.guards.empty() || access.run_time_dim >= 0) return true;
-    }
-    return false;
+    return std::ranges::any_of(operand_accesses(graph, id, index, ranges), [](const Access& each) {
+      return !each.guards.empty() || each.run_time_dim >= 0;
+    });
   });
 }
 

@@ -231,7 +231,9 @@ Decision Fusion::try_edge(const Edge& edge) {
     return no;
   }
   if (p == c) return yes(edge, p, had_reductions);
-  if (options_.fusion == FusionMode::off && !unit(edge.consumer).copy) {
+  const int32_t source = graph_[unit(edge.consumer).result].source;
+  const bool one_op = source >= 0 && graph_[unit(edge.producer).result].source == source;
+  if (options_.fusion == FusionMode::off && !unit(edge.consumer).copy && !one_op) {
     return refusal(Reason::fusion_off, "fusion is off: one kernel for each op");
   }
   if (extend_elementwise(p, c) || join_alike(p, c)) {

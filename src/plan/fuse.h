@@ -10,6 +10,7 @@ namespace ingot {
 // Of a group: compile time grows faster than linearly (bench/NOTES.md). Ops of one shape may be
 // more, since they need no new walk.
 inline constexpr size_t most_nodes = 96, most_alike = 256;
+inline constexpr size_t most_operands = 512;       // of a group that computes something again
 inline constexpr double most_instructions = 1600;  // estimated, of an element
 
 Decision refusal(Reason reason, std::string detail);

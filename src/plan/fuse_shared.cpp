@@ -124,7 +124,8 @@ std::vector<NodeId> Fusion::subtree(const Cluster& cluster, NodeId value) const 
   return found;
 }
 
-// Every consumer has room for what is computed again.
+// Every consumer has room for what is computed again, and not so many operands (a concat of
+// hundreds) that weighing each of them again takes long.
 bool Fusion::may_grow(const Recomputation& r) const {
   double added = 0;
   for (NodeId id : r.again) added += instructions_of(graph_[id], device_.gpu);
@@ -133,8 +134,10 @@ bool Fusion::may_grow(const Recomputation& r) const {
     const auto missing = std::ranges::count_if(r.again, [&](NodeId id) {
       return !std::binary_search(consumer.nodes.begin(), consumer.nodes.end(), id);
     });
+    size_t operands = 0;
+    for (NodeId id : consumer.nodes) operands += graph_[id].operands.size();
     return consumer.nodes.size() + static_cast<size_t>(missing) <= most_nodes &&
-           consumer.instructions + added <= most_instructions;
+           operands <= most_operands && consumer.instructions + added <= most_instructions;
   });
 }
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "plan/narrow.h"
 #include "plan/relief.h"
+#include "plan/source_ops.h"
 
 namespace ingot {
 
@@ -37,10 +38,6 @@ std::string_view reason_text(Reason reason) {
   return texts[static_cast<size_t>(reason)];
 }
 
-int64_t kernels_alone(const UnitGraph& units) {
-  return std::ranges::count_if(units.units, [](const FusionUnit& unit) { return !unit.copy; });
-}
-
 Plan make_plan(const Graph& graph, const DeviceModel& device, const PlanOptions& options) {
   Plan plan;
   plan.graph_name = graph.name;
@@ -51,10 +48,11 @@ Plan make_plan(const Graph& graph, const DeviceModel& device, const PlanOptions&
   Partition parts = partition(graph, units, device, options);
   plan.groups = build_groups(graph, units, parts.parts, device, options);
   split(graph, units, device, options, &parts, &plan.groups);
-  plan.decisions = account(graph, units, std::move(parts.edges), plan.groups, parts.separate);
+  const SourceOps ops = source_ops(graph, units, parts.separate);
+  plan.decisions = account(graph, units, std::move(parts.edges), plan.groups, ops);
   narrow(graph, device, &plan);
-  plan.separate_bytes = parts.separate.total;
-  plan.separate_kernels = kernels_alone(units);
+  plan.separate_bytes = ops.separate.total;
+  plan.separate_kernels = ops.kernels;
   verify(graph, plan, "plan");
   return plan;
 }

@@ -30,6 +30,8 @@ struct SeparateBytes {
 };
 SeparateBytes separate(const Graph& graph, const UnitGraph& units);
 
+struct SourceOps;  // plan/source_ops.h
+
 struct Partition {
   std::vector<Part> parts;
   std::vector<Edge> edges;
@@ -60,6 +62,6 @@ int64_t elements_of_thread(const Graph& graph, const Group& group);
 // Fills in reasons that only the finished plan shows (materialized, recomputed) and every edge's
 // share of the bytes saved; the shares sum to separate − fused.
 std::vector<Decision> account(const Graph& graph, const UnitGraph& units, std::vector<Edge> edges,
-                              const std::vector<Group>& groups, const SeparateBytes& separate);
+                              const std::vector<Group>& groups, const SourceOps& ops);
 
 }  // namespace ingot

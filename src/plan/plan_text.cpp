@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "plan/narrow.h"
 #include "plan/relief.h"
+#include "plan/source_ops.h"
 
 namespace ingot {
 namespace {
@@ -124,17 +125,17 @@ class Parser {
     }
   }
 
-  std::vector<TextGroup> run() {
+  // `plan` has what is asked for, and gets the fusion that the text has.
+  std::vector<TextGroup> run(Plan* plan) {
     Location start = cursor_.location();
     cursor_.expect("plan");
     Location at = cursor_.location();
     if (std::string name = cursor_.identifier("the graph's name"); name != graph_.name) {
       cursor_.fail(at, fmt::format("this plan is for graph '{}', not '{}'", name, graph_.name));
     }
-    for (const char* word : {"for", "numerics", "fusion"}) {
-      cursor_.expect(word);
-      cursor_.identifier(word);
-    }
+    header("for", "device", plan->device);
+    header("numerics", "numerics", numerics_name(plan->numerics));
+    fusion(&plan->fusion);
     cursor_.expect("{");
     std::vector<TextGroup> groups;
     while (!cursor_.accept("}")) groups.push_back(group());
@@ -151,6 +152,31 @@ class Parser {
   }
 
  private:
+  // A plan holds for what it was made for: its schedules and bits depend on both.
+  void header(std::string_view word, std::string_view what, std::string_view asked) {
+    cursor_.expect(word);
+    const Location at = cursor_.location();
+    const std::string given = cursor_.identifier(word);
+    if (given == asked) return;
+    cursor_.fail(at,
+                 fmt::format("this plan is for {} {}, but {} is asked for; --{} {} asks for the "
+                             "plan's",
+                             what, given, asked, what, given));
+  }
+
+  // The groups are the fusion: the word only says what they were made by.
+  void fusion(FusionMode* mode) {
+    cursor_.expect("fusion");
+    const Location at = cursor_.location();
+    const std::string given = cursor_.identifier("fusion");
+    for (const FusionMode known : {FusionMode::off, FusionMode::automatic, FusionMode::all}) {
+      if (given != fusion_name(known)) continue;
+      *mode = known;
+      return;
+    }
+    cursor_.fail(at, fmt::format("fusion is off, auto or all, not '{}'", given));
+  }
+
   TextGroup group() {
     cursor_.expect("group");
     TextGroup result;
@@ -277,16 +303,18 @@ std::vector<Edge> edges_of(const Graph& graph, const UnitGraph& units,
 std::string print(const Graph& graph, const Plan& plan) { return Printer(graph, plan).run(); }
 
 Plan parse_plan(const Graph& graph, std::string_view text, const std::string& file,
-                const DeviceModel& device, const PlanOptions& options) {
+                const DeviceModel& device, const PlanOptions& asked) {
   UnitGraph nodes = make_units(graph, true);
   Parser parser(graph, nodes, text, file);
-  std::vector<TextGroup> written = parser.run();
-  std::vector<Part> parts = parts_of(written);
   Plan plan;
   plan.graph_name = graph.name;
   plan.device = device.name;
-  plan.numerics = options.numerics;
-  plan.fusion = options.fusion;
+  plan.numerics = asked.numerics;
+  plan.fusion = asked.fusion;
+  std::vector<TextGroup> written = parser.run(&plan);
+  PlanOptions options = asked;
+  options.fusion = plan.fusion;
+  std::vector<Part> parts = parts_of(written);
   int failed = -1;
   try {
     plan.groups = build_groups(graph, nodes, parts, device, options, &failed);
@@ -314,11 +342,11 @@ Plan parse_plan(const Graph& graph, std::string_view text, const std::string& fi
     }
   }
   UnitGraph units = make_units(graph);
-  SeparateBytes apart = separate(graph, units);
-  plan.decisions = account(graph, units, edges_of(graph, units, plan.groups), plan.groups, apart);
+  const SourceOps ops = source_ops(graph, units, separate(graph, units));
+  plan.decisions = account(graph, units, edges_of(graph, units, plan.groups), plan.groups, ops);
   narrow(graph, device, &plan);
-  plan.separate_bytes = apart.total;
-  plan.separate_kernels = kernels_alone(units);
+  plan.separate_bytes = ops.separate.total;
+  plan.separate_kernels = ops.kernels;
   verify(graph, plan, "edited plan");
   return plan;
 }

@@ -208,8 +208,8 @@ std::vector<Schedule::Piece> pieces_of(const Graph& graph, const Analysis& analy
     const Op op = graph[id].op;
     if (op != Op::concat && op != Op::pad) continue;
     for (const Evaluation& e : evaluations) {
-      for (int k = 0; k < static_cast<int>(graph[id].operands.size()); ++k) {
-        std::ranges::for_each(operand_access(graph, id, k, e.index, ranges).guards, cut);
+      for (const Access& access : operand_accesses(graph, id, e.index, ranges)) {
+        std::ranges::for_each(access.guards, cut);
       }
     }
   }

@@ -29,8 +29,6 @@ struct UnitGraph {
 // `node_by_node`: every node is a unit of its own (for edited plans, which may cut a composite).
 UnitGraph make_units(const Graph& graph, bool node_by_node = false);
 
-int64_t kernels_alone(const UnitGraph& units);  // that the ops take one by one
-
 // A view, iota or size without a buffer of its own.
 bool is_free(const Graph& graph, const UnitGraph& units, NodeId node);
 // What stands in memory, or is computed, under the views `node` is seen through.

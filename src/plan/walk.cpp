@@ -168,10 +168,11 @@ void Walk::visit(NodeId id, Need need) {
 
 void Walk::visit_operands(NodeId id, const Need& need, size_t ordinal) {
   const Node& node = graph_[id];
+  const std::vector<Access> accesses = operand_accesses(graph_, id, need.index, ranges_);
   for (size_t k = 0; k < node.operands.size(); ++k) {
     NodeId operand = node.operands[k];
     if (!inside(operand) && is_literal(graph_, operand)) continue;
-    Access access = operand_access(graph_, id, static_cast<int>(k), need.index, ranges_);
+    const Access& access = accesses[k];
     const Shape& shape = graph_[operand].type.shape;
     Need next{access.index, smaller(need.elements, element_count(shape)), need.executions,
               need.run_time, id};

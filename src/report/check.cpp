@@ -33,9 +33,9 @@ int64_t reduced_length(const Graph& graph, const Node& node, const Bindings& siz
   const Shape& left = graph[node.operands[0]].type.shape;
   const int64_t right_count = element_count(weights).evaluate(sizes);
   if (node.op == Op::matmul) {
-    const int64_t last = left.back().evaluate(sizes);
-    const int64_t before = left[left.size() - 2].evaluate(sizes);
-    return flag_attr(op_info(node.op), node.attrs, "transpose_a") ? before : last;
+    const bool transposed =  // of a vector it means nothing
+        left.size() > 1 && flag_attr(op_info(node.op), node.attrs, "transpose_a");
+    return left[left.size() - (transposed ? 2 : 1)].evaluate(sizes);
   }
   return right_count / std::max<int64_t>(1, weights[0].evaluate(sizes));
 }

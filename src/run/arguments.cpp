@@ -1,5 +1,7 @@
 #include "run/arguments.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/text.h"
 
@@ -42,13 +44,23 @@ void check_output(const TensorView& view, const std::string& name, DType dtype,
 }
 
 // One result may be asked for twice at one place.
-void check_apart(const Graph& graph, const std::vector<TensorView>& outputs, size_t i, size_t k) {
-  const bool same = graph.outputs[i] == graph.outputs[k] && outputs[i].data == outputs[k].data &&
-                    outputs[i].strides == outputs[k].strides;
-  if (same || !overlap(byte_range(outputs[i]), byte_range(outputs[k]))) return;
-  if (share_elements(outputs[i], outputs[k])) {
-    fail_input({}, fmt::format("outputs {} and {} share memory", graph.output_names[k],
-                               graph.output_names[i]));
+bool is_same_place(const Graph& graph, const std::vector<TensorView>& outputs, size_t i, size_t k) {
+  return graph.outputs[i] == graph.outputs[k] && outputs[i].data == outputs[k].data &&
+         outputs[i].strides == outputs[k].strides;
+}
+
+// Sorted by address, an output is compared with those whose range it lies in, not with all.
+void check_apart(const Graph& graph, const std::vector<TensorView>& outputs) {
+  const std::vector<PlacedRange> ranges = sorted_ranges(outputs);
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    for (size_t k = i + 1; k < ranges.size() && ranges[k].begin < ranges[i].end; ++k) {
+      const auto [first, second] = std::minmax(ranges[i].view, ranges[k].view);
+      if (is_same_place(graph, outputs, first, second)) continue;
+      if (share_elements(outputs[first], outputs[second])) {
+        fail_input({}, fmt::format("outputs {} and {} share memory", graph.output_names[first],
+                                   graph.output_names[second]));
+      }
+    }
   }
 }
 
@@ -98,8 +110,8 @@ void check_outputs(const Graph& graph, const std::vector<TensorView>& outputs,
     const std::string& name = graph.output_names[i];
     check_output(outputs[i], name, graph[graph.outputs[i]].type.dtype, sizing.output_shapes[i],
                  sizing.output_bytes[i]);
-    for (size_t k = 0; k < i; ++k) check_apart(graph, outputs, i, k);
   }
+  check_apart(graph, outputs);
 }
 
 }  // namespace ingot

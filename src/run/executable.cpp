@@ -24,7 +24,6 @@ namespace {
 struct RunMemory {
   MemoryBlock arena, scratch;
   std::vector<MemoryBlock> inputs, outputs;  // packed copies of strided or overlapping tensors
-  std::vector<ByteRange> output_ranges;
   std::vector<std::byte*> input_data, output_data;
   std::vector<char> output_is_direct;
   std::vector<void*> buffers;
@@ -92,7 +91,6 @@ std::unique_ptr<RunMemory> Executable::State::take_memory() {
   memory->input_data.resize(graph.inputs.size());
   memory->output_data.resize(graph.outputs.size());
   memory->output_is_direct.resize(graph.outputs.size());
-  memory->output_ranges.resize(graph.outputs.size());
   memory->reports.resize(static_cast<size_t>(threads));
   return memory;
 }
@@ -119,12 +117,9 @@ void Executable::State::place_inputs(const std::vector<TensorView>& inputs, cons
 void Executable::State::place_outputs(const std::vector<TensorView>& inputs,
                                       const std::vector<TensorView>& outputs, const Sizing& sizing,
                                       RunMemory& memory) const {
+  const std::vector<ByteRange> read = joined_ranges(inputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    bool direct = is_plain(outputs[i]);
-    const ByteRange range = byte_range(outputs[i]);
-    for (size_t k = 0; direct && k < inputs.size(); ++k) {
-      direct = !overlap(range, byte_range(inputs[k]));
-    }
+    const bool direct = is_plain(outputs[i]) && !overlaps_any(read, byte_range(outputs[i]));
     memory.output_is_direct[i] = direct ? 1 : 0;
     memory.output_data[i] =
         direct ? static_cast<std::byte*>(outputs[i].data)

@@ -171,6 +171,36 @@ bool overlap(const ByteRange& a, const ByteRange& b) {
   return a.begin < b.end && b.begin < a.end && a.begin != a.end && b.begin != b.end;
 }
 
+std::vector<PlacedRange> sorted_ranges(const std::vector<TensorView>& views) {
+  std::vector<PlacedRange> ranges;
+  ranges.reserve(views.size());
+  for (size_t i = 0; i < views.size(); ++i) {
+    const ByteRange range = byte_range(views[i]);
+    if (range.begin != range.end) ranges.push_back({range, i});
+  }
+  std::ranges::sort(ranges, [](const PlacedRange& a, const PlacedRange& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.view < b.view;
+  });
+  return ranges;
+}
+
+std::vector<ByteRange> joined_ranges(const std::vector<TensorView>& views) {
+  std::vector<ByteRange> joined;
+  for (const PlacedRange& range : sorted_ranges(views)) {
+    if (joined.empty() || range.begin > joined.back().end) {
+      joined.push_back(range);
+    } else {
+      joined.back().end = std::max(joined.back().end, range.end);
+    }
+  }
+  return joined;
+}
+
+bool overlaps_any(const std::vector<ByteRange>& joined, const ByteRange& range) {
+  const auto next = std::ranges::upper_bound(joined, range.begin, {}, &ByteRange::end);
+  return next != joined.end() && overlap(*next, range);
+}
+
 bool share_elements(const TensorView& a, const TensorView& b) {
   if (!overlap(byte_range(a), byte_range(b))) return false;
   std::vector<Term> terms;

@@ -16,6 +16,14 @@ struct ByteRange {
 };
 ByteRange byte_range(const TensorView& view);
 bool overlap(const ByteRange& a, const ByteRange& b);
+// Those of the views that have bytes, by their first one.
+struct PlacedRange : ByteRange {
+  size_t view;
+};
+std::vector<PlacedRange> sorted_ranges(const std::vector<TensorView>& views);
+// The bytes that the views touch, as ranges apart from each other, ascending.
+std::vector<ByteRange> joined_ranges(const std::vector<TensorView>& views);
+bool overlaps_any(const std::vector<ByteRange>& joined, const ByteRange& range);
 // Exactly: some byte belongs to an element of both, or to two elements of one view.
 bool share_elements(const TensorView& a, const TensorView& b);
 bool repeats_elements(const TensorView& view);

@@ -377,6 +377,16 @@ TEST(Compiled, CheckPassesOnTheExample) {
   EXPECT_EQ(report["cases"].size(), 8u);
 }
 
+TEST(Compiled, CheckTakesProductsOfVectors) {
+  const Program program = Program::parse(
+      "graph p(x: f32[8], w: f32[8, 4]) {\n  y = matmul(x, w)\n  z = matmul(x, x)\n"
+      "  u = matmul(x, w, transpose_a=true)\n  v = matmul(w, x, transpose_a=true)\n"
+      "  return y, z, u, v\n}\n");
+  const CheckResult result = program.compile().check(
+      {program.sample("x", "random", {}), program.sample("w", "random", {})});
+  EXPECT_TRUE(result.passed) << result.report_text;
+}
+
 TEST(Compiled, BenchGivesTheKeysOfTheInterface) {
   const Program program = Program::parse(bias_gelu_text);
   const Sizes sizes = {{"B", 16}};

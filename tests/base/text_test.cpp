@@ -62,12 +62,17 @@ TEST(Cursor, Messages) {
   EXPECT_EQ(rendered([] { Cursor("f", "9223372036854775808").number("a number"); }),
             "f:1:1: error: integer 9223372036854775808 does not fit in 64 bits\n"
             "9223372036854775808\n^");
-  EXPECT_EQ(rendered([] { Cursor("f", "1e999").number("a number"); }),
-            "f:1:1: error: number 1e999 is out of f64's range\n1e999\n^");
   EXPECT_EQ(rendered([] { Cursor("f", "\"abc").string_literal("a text"); }),
             "f:1:1: error: a text has no closing \"\n\"abc\n^");
   EXPECT_EQ(rendered([] { Cursor("f", "`a\nb`").identifier("a name"); }),
             "f:1:1: error: a name has no closing `\n`a\n^");
+}
+
+TEST(Cursor, SkipsAByteOrderMarkAtTheStart) {
+  EXPECT_EQ(Cursor("f", "\xEF\xBB\xBFname").identifier("a name"), "name");
+  EXPECT_EQ(rendered([] { Cursor("f", "\xEF\xBB\xBF=").identifier("a name"); }),
+            "f:1:1: error: expected a name, got '='\n=\n^");
+  EXPECT_THROW(Cursor("f", " \xEF\xBB\xBFname").identifier("a name"), Error);
 }
 
 TEST(Cursor, Numbers) {
@@ -78,6 +83,20 @@ TEST(Cursor, Numbers) {
   EXPECT_FALSE(read("7.").is_integer);
   EXPECT_EQ(read("7").real, 7.0);
   EXPECT_EQ(read("0x1.8p-3").real, 0x1.8p-3);
+  // Beyond f64: infinity or zero, as beyond f32 for f32.
+  const std::string zeros(400, '0');
+  for (const std::string& text :
+       {std::string("1e309"), std::string("0x1p+5000"), "1" + zeros + ".0",
+        std::string("0.001e400"), std::string("1e99999999999999999999")}) {
+    EXPECT_EQ(read(text.c_str()).real, HUGE_VAL) << text;
+    EXPECT_EQ(read(("-" + text).c_str()).real, -HUGE_VAL) << text;
+  }
+  for (const std::string& text :
+       {std::string("1e-400"), std::string("0x1p-5000"), "0." + zeros + "1",
+        std::string("100e-400"), std::string("1e-99999999999999999999")}) {
+    EXPECT_EQ(read(text.c_str()).real, 0) << text;
+    EXPECT_TRUE(std::signbit(read(("-" + text).c_str()).real)) << text;
+  }
   EXPECT_EQ(read("-1e-05").real, -1e-5);
   EXPECT_EQ(read(".5").real, 0.5);
   EXPECT_TRUE(std::signbit(read("-0").real));

@@ -275,6 +275,15 @@ TEST_F(Cli, UnwritableOutputLeavesNothing) {
   EXPECT_EQ(read(path("file")), "no folder");
 }
 
+TEST_F(Cli, ALimitOfFileSizesIsTwo) {
+  ASSERT_EQ(run("run bias_gelu.ingot --dim B=4096 --cache kernels").code, 0);
+  const Result result =
+      run("run bias_gelu.ingot --dim B=4096 --cache kernels --out full", "ulimit -f 64;");
+  EXPECT_EQ(result.code, 2) << result.err;
+  EXPECT_NE(result.err.find("File too large"), std::string::npos) << result.err;
+  EXPECT_TRUE(fs::is_empty(path("full"))) << fs::directory_iterator(path("full"))->path();
+}
+
 TEST_F(Cli, OutputNamesAreMadeSafe) {
   write("odd.ingot", "graph g(x: f32[4]) {\n  y = neg(x)\n  return `a/../b c`=y\n}\n");
   ASSERT_EQ(run("run odd.ingot --out results").code, 0);
@@ -383,6 +392,13 @@ TEST_F(Cli, CacheCountsVerifiesAndClears) {
   ASSERT_EQ(run("run bias_gelu.ingot --dim B=1 --cache kernels").code, 0);
   EXPECT_GE(json("cache stats --cache kernels")["entries"], 1);
   EXPECT_EQ(json("cache verify --cache kernels")["damaged"], 0);
+  for (const auto& entry : fs::recursive_directory_iterator(path("kernels"))) {
+    if (entry.path().extension() == ".so") fs::resize_file(entry.path(), 100);
+  }
+  const Result damaged = run("cache verify --cache kernels");
+  EXPECT_EQ(damaged.code, 1) << damaged.out;
+  EXPECT_NE(damaged.out.find("damaged and removed"), std::string::npos) << damaged.out;
+  ASSERT_EQ(run("run bias_gelu.ingot --dim B=1 --cache kernels").code, 0);
   EXPECT_GE(json("cache clear --cache kernels")["entries"], 1);
   EXPECT_EQ(json("cache stats --cache kernels")["entries"], 0);
 }

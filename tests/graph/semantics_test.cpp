@@ -208,6 +208,7 @@ TEST(Semantics, AnIntegerBecomesAHalfByWayOfF32) {
 TEST(Semantics, NumbersBeyondAFloatDTypeAreInfinities) {
   EXPECT_EQ(unary("mul(x, 70000)", DType::f16, {1, -1}), (Values{inf, -inf}));
   EXPECT_EQ(unary("mul(x, 1e39)", DType::f32, {1}), (Values{inf}));
+  EXPECT_EQ(unary("mul(x, -1e309)", DType::f64, {1}), (Values{-inf}));
 }
 
 // Special values

@@ -253,6 +253,58 @@ TEST(OnnxImport, TensorsFromTypedFields) {
   EXPECT_EQ(values_of(evaluate(g, {x}, Precision::per_op)[0]), (std::vector<double>{2.5, -1, 2.5}));
 }
 
+// One element of the type, as int32_data has it.
+Model with_number(DType dtype, int32_t number) {
+  Model model(13);
+  auto* t = model.graph().add_initializer();
+  t->set_name("t");
+  t->set_data_type(onnx_type(dtype));
+  t->add_dims(1);
+  t->add_int32_data(number);
+  return model.input("x", dtype, {1})
+      .node("Concat", {"x", "t"}, {"y"}, {Attr("axis", 0)})
+      .output("y");
+}
+
+TEST(OnnxImport, NumbersBeyondATensorsTypeAreErrors) {
+  const std::tuple<DType, int32_t, int32_t> types[] = {
+      {DType::i8, -128, 127}, {DType::u8, 0, 255},    {DType::i16, -32768, 32767},
+      {DType::u16, 0, 65535}, {DType::boolean, 0, 1}, {DType::f16, 0, 65535}};
+  for (const auto& [dtype, least, most] : types) {
+    EXPECT_NO_THROW(with_number(dtype, least).import()) << dtype_name(dtype);
+    EXPECT_NO_THROW(with_number(dtype, most).import()) << dtype_name(dtype);
+    for (const int32_t number : {least - 1, most + 1}) {
+      const Error error = error_of(with_number(dtype, number));
+      EXPECT_EQ(error.kind(), ErrorKind::input);
+      expect_contains(error.message(), std::to_string(number) + " in its int32_data is no");
+    }
+  }
+}
+
+TEST(OnnxImport, ElementsInTwoPlacesAreAnError) {
+  Model model = with_number(DType::i32, 7);
+  EXPECT_NO_THROW(model.import());
+  auto* t = model.graph().mutable_initializer(0);
+  t->set_raw_data(std::string("\1\0\0\0", 4));
+  expect_contains(error_of(model).message(), "has elements in raw_data and in int32_data");
+  t->clear_int32_data();
+  EXPECT_NO_THROW(model.import());
+  t->add_float_data(1);
+  expect_contains(error_of(model).message(), "has elements in raw_data and in float_data");
+}
+
+TEST(OnnxImport, ADomainWithTwoOpsetsIsAnError) {
+  Model model = with_number(DType::i32, 7);
+  auto* again = model.proto.add_opset_import();
+  again->set_domain("ai.onnx");
+  again->set_version(13);
+  EXPECT_NO_THROW(model.import());
+  again->set_version(14);
+  const Error error = error_of(model);
+  EXPECT_EQ(error.kind(), ErrorKind::input);
+  expect_contains(error.message(), "domain 'ai.onnx' is imported as 13 and as 14");
+}
+
 TEST(OnnxImport, InitializersAmongTheInputsAreConstants) {
   Graph g = Model(8)
                 .input("x", DType::f32, {2})

@@ -124,6 +124,24 @@ TEST(PlanText, WrongEditsAreRefusedWhereTheyStand) {
       EXPECT_NE(error.rendered().find(w.message), std::string::npos) << error.rendered();
     }
   }
+  const auto header = [&](const std::string& from, const std::string& to) {
+    std::string text = print(g, make_plan(g, device_model("cpu"), {}));
+    text.replace(text.find(from), from.size(), to);
+    return text;
+  };
+  EXPECT_EQ(read(g, header("fusion auto", "fusion off")).fusion, FusionMode::off);
+  for (const auto& [from, to, message] :
+       {std::tuple{"for cpu", "for h200",
+                   "p:1:12: error: this plan is for device h200, but cpu is"},
+        {"numerics exact", "numerics wide", "this plan is for numerics wide, but exact is asked"},
+        {"fusion auto", "fusion some", "fusion is off, auto or all, not 'some'"}}) {
+    try {
+      parse_plan(g, header(from, to), "p", device_model("cpu"), {});
+      ADD_FAILURE() << to;
+    } catch (const Error& error) {
+      EXPECT_NE(error.rendered().find(message), std::string::npos) << error.rendered();
+    }
+  }
   std::string text = two_groups("t, u", parts(g, 0));
   text.replace(text.find("\"rows\""), 6, "\"tiled\"");
   EXPECT_THROW(read(g, text), Error);

@@ -95,6 +95,27 @@ TEST(StridedCopy, FindsOverlapAlsoWithNegativeStrides) {
   EXPECT_FALSE(overlap(range({0}, {}, 5), range({10}, {}, 0)));
 }
 
+// Against every pair of ranges, touching, nested and empty ones among them.
+TEST(StridedCopy, JoinedRangesOverlapWhatAnyOfThemDoes) {
+  std::vector<int32_t> data(60);
+  std::mt19937 random(3);
+  int overlapping = 0;
+  for (int round = 0; round < 500; ++round) {
+    const auto some_view = [&] {
+      return view_of(data, DType::i32, {static_cast<int64_t>(random() % 6)}, {}, random() % 50);
+    };
+    std::vector<TensorView> views;
+    for (int i = 0; i < 5; ++i) views.push_back(some_view());
+    const ByteRange range = byte_range(some_view());
+    const bool any = std::ranges::any_of(
+        views, [&](const TensorView& view) { return overlap(byte_range(view), range); });
+    EXPECT_EQ(overlaps_any(joined_ranges(views), range), any) << round;
+    overlapping += any ? 1 : 0;
+  }
+  EXPECT_GT(overlapping, 100);
+  EXPECT_LT(overlapping, 400);
+}
+
 // Against counting the bytes of small views of every shape.
 TEST(StridedCopy, KnowsExactlyWhetherElementsShareMemory) {
   std::vector<int32_t> data(400);

@@ -69,6 +69,24 @@ NodeId arg_extreme(Definition& d, Op extreme) {
 NodeId argmax(Definition& d) { return arg_extreme(d, Op::max); }
 NodeId argmin(Definition& d) { return arg_extreme(d, Op::min); }
 
+// 0, or less where there are fewer than k elements: an error when sizes are bound, which finds this
+// minimum (graph.cpp).
+NodeId none_short(Definition& d, const Positions& where) {
+  NodeId k = d.integer(where.dtype, d.number("k"));
+  NodeId count = d.size_value(where.count, where.dtype, "count");
+  return d.add("short", Op::sub, {d.add("counted", Op::minimum, {count, k}), k});
+}
+
+// The element at a position as it is: the extreme one may be a zero of the other sign.
+struct Place {
+  NodeId x, at, position, least;
+};
+NodeId element_at(Definition& d, const Place& place, Op extreme, const std::string& n) {
+  NodeId here = d.add("chosen" + n, Op::eq, {place.at, place.position});
+  NodeId only = d.add("only" + n, Op::select, {here, place.x, place.least});
+  return d.add("element" + n, extreme, {only}, d.reduce(true));
+}
+
 // Elements in the order of topk: each one is the extreme of those that come after the one before,
 // which are the less extreme ones and equal ones further on.
 struct Ranked {
@@ -96,7 +114,12 @@ Ranked ranked(Definition& d) {
     if (left >= 0) found = d.add("found" + n, Op::and_, {found, left});
     NodeId at = d.add("candidate" + n, Op::select, {found, where.at, never});
     NodeId position = d.add("position" + n, Op::min, {at}, reduce);
-    result.values.push_back(m);
+    if (i + 1 == d.number("k") && !where.count.constant()) {
+      NodeId none = none_short(d, where);
+      position = d.add("checked", Op::add, {position, none});
+      if (!real) m = d.add("checked_value", Op::add, {m, d.cast(none, d.inner(), "none")});
+    }
+    result.values.push_back(real ? element_at(d, {x, where.at, position, least}, extreme, n) : m);
     result.positions.push_back(position);
     NodeId later = d.add("later" + n, Op::gt, {where.at, position});
     NodeId lesser = d.add("lesser" + n, largest ? Op::lt : Op::gt, {x, m});
@@ -115,9 +138,9 @@ NodeId joined(Definition& d, const std::vector<NodeId>& parts, DType dtype) {
   if (parts.empty()) {
     return d.named(Op::broadcast, {d.literal_of(dtype, 0)}, {{"shape", d.shape()}});
   }
-  NodeId all = parts.size() == 1
-                   ? parts[0]
-                   : d.add("joined", Op::concat, parts, {{"dim", int64_t{d.dims()[0]}}});
+  const Attrs along{{"dim", int64_t{d.dims()[0]}}};
+  if (parts.size() > 1 && d.type(parts[0]).dtype == dtype) return d.named(Op::concat, parts, along);
+  NodeId all = parts.size() == 1 ? parts[0] : d.add("joined", Op::concat, parts, along);
   return d.named(Op::cast, {all}, {{"dtype", dtype}});
 }
 

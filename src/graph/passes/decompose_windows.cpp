@@ -1,7 +1,9 @@
 // Composites over windows (pooling) and over positions (random).
 #include <cmath>
+#include <limits>
 #include <numbers>
 
+#include "base/tensor.h"
 #include "graph/passes/definition.h"
 
 namespace ingot {
@@ -101,6 +103,39 @@ NodeId avg_pool(Definition& d) {
   return d.result("mean", Op::div, {sum, d.cast(count, d.inner(), "divisor")});
 }
 
+// The largest number of the dtype below `limit`, which is finite.
+double largest_below(DType dtype, double limit) {
+  Tensor number(dtype, {});
+  number.set_f64(0, limit);
+  if (number.get_f64(0) < limit) return number.get_f64(0);
+  if (dtype == DType::f64) return std::nextafter(limit, -HUGE_VAL);
+  if (dtype == DType::f32) return std::nextafter(static_cast<float>(number.get_f64(0)), -HUGE_VALF);
+  // Ordered by their bits, negative ones the other way round.
+  uint16_t& bits = *number.as<uint16_t>();
+  const double rounded = number.get_f64(0);
+  bits = rounded > 0 ? bits - 1 : rounded < 0 ? bits + 1 : 0x8001;
+  return number.get_f64(0);
+}
+
+// Of numbers in [0, 1): those in [low, high). Rounding may reach high, and is taken back.
+NodeId uniform(Definition& d, NodeId unit) {
+  const double low = d.real("low"), high = d.real("high");
+  const bool is_double = d.inner() == DType::f64;
+  const double widest =
+      is_double ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  // A width beyond the dtype: halves, doubled at the end.
+  const bool is_wide = std::abs(high / 2 - low / 2) > widest / 2;
+  const double part = is_wide ? 0.5 : 1;
+  NodeId range = d.literal(is_wide ? high / 2 - low / 2 : high - low);
+  NodeId scaled = d.add("scaled", Op::mul, {unit, range});
+  NodeId low_part = d.literal(low * part);
+  if (!(low < high)) return d.result("random", Op::add, {scaled, low_part});
+  NodeId number = d.add("shifted", Op::add, {scaled, low_part});
+  if (is_wide) number = d.add("doubled", Op::mul, {number, d.literal(2)});
+  NodeId most = d.literal(largest_below(d.node().type.dtype, high));
+  return d.result("random", Op::minimum, {number, most});
+}
+
 // The bits of each element: its position is the counter, the seed the key. Uniform numbers have 24
 // bits (53 for f64); normal ones are made of two of 24 (32) by Box and Muller's formula.
 NodeId random(Definition& d) {
@@ -118,9 +153,7 @@ NodeId random(Definition& d) {
   if (text_attr(op_info(Op::random), d.node().attrs, "distribution") == "uniform") {
     NodeId whole = d.cast(shifted(bits, is_double ? 11 : 40, "upper"), dtype, "whole");
     NodeId unit = d.add("unit", Op::mul, {whole, d.literal(is_double ? 0x1p-53 : 0x1p-24)});
-    NodeId range = d.literal(d.real("high") - d.real("low"));
-    NodeId scaled = d.add("scaled", Op::mul, {unit, range});
-    return d.result("random", Op::add, {scaled, d.literal(d.real("low"))});
+    return uniform(d, unit);
   }
   const int64_t width = is_double ? 32 : 24;
   const double step = std::ldexp(1.0, -static_cast<int>(width));

@@ -1,0 +1,21 @@
+// Ops of the program as they are counted: one kernel each, which reads the operands and writes the
+// result, also where the planner works with the parts of one (plan/units.h).
+#pragma once
+
+#include "plan/partition.h"
+
+namespace ingot {
+
+struct SourceOps {
+  std::vector<int> whole;   // unit → the unit by whose result people know its op
+  std::vector<bool> inner;  // node → whether it is part of an op that is several units
+  SeparateBytes separate;   // of each unit what its op moves alone; nothing moves between parts
+  int64_t kernels = 0;      // that the ops take one by one
+  bool is_split(int unit) const { return parts[static_cast<size_t>(unit)] > 1; }
+  std::vector<int> parts;  // unit → the number of units of its op
+};
+
+// `alone`: what every unit moves alone.
+SourceOps source_ops(const Graph& graph, const UnitGraph& units, const SeparateBytes& alone);
+
+}  // namespace ingot

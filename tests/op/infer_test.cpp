@@ -197,7 +197,7 @@ TEST(Infer, Slice) {
   EXPECT_EQ(sliced("f32[N]", "2147483647", "-2147483647", "-1"), "f32[N]");
   EXPECT_EQ(sliced("f32[N]", "-1", "0", "-1"), "f32[N - 1]");
   EXPECT_EQ(sliced("f32[10]", "0", "5", "0"),
-            "slice: step 0 is not supported; steps are numbers other than 0");
+            "slice: f32[10]: a step is 0; it is a number other than 0");
   EXPECT_EQ(sliced("f32[10, 2]", "0", "5"),
             "slice: f32[10, 2]: starts=[0], ends=[5] and steps=[1] need one number for each of 2 "
             "dimensions");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the programs of tests/gpu under NVIDIA's compute-sanitizer, one tool after the other.
+"""Runs tests/gpu/programs_test under NVIDIA's compute-sanitizer, one tool after the other.
 
 Each tool has as many processes as there are cores; each process takes its share of the test cases.
 Kernels come from the cache that `make test-gpu` has filled before. Where compute-sanitizer is not

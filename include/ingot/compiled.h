@@ -42,22 +42,28 @@ class Compiled {
   // program was compiled for; nothing is copied. They stay the caller's. On a GPU they are
   // row-major without gaps and aligned to 16 bytes, the work is put behind what `stream` (a
   // CUstream; null: the default one) holds, and the call returns before it is done where the
-  // program has no run-time checks.
+  // program has no run-time checks. Error{input}: a null tensor, one on another device, a dtype
+  // that ingot has not, shapes or dtypes other than the program's, an output in the memory of
+  // another output or, on a GPU, of an input.
   void run_dlpack(const std::vector<DLManagedTensor*>& inputs,
                   const std::vector<DLManagedTensor*>& outputs, void* stream = nullptr) const;
-  // Outputs in memory of ingot's; each is given back by its deleter.
+  // Outputs row-major in memory of ingot's on the program's device, in the dtypes and shapes of the
+  // program's outputs; each is given back by its deleter. Error{input} for f8, too.
   std::vector<DLManagedTensor*> run_dlpack(const std::vector<DLManagedTensor*>& inputs,
                                            void* stream = nullptr) const;
 
   // The report, for a person or as JSON; sizes as in Options::sizes, 1 where
-  // absent. With `measure`, times separate and fused are measured on random data (device "cpu").
+  // absent. With `measure`, times separate and fused are measured on random data, where the device
+  // is here.
   std::string explain(bool measure = false) const;
   std::string explain_json(bool measure = false) const;
   // Separate against fused in one run: JSON, or its text.
   std::string bench_json(const std::vector<Tensor>& inputs, const BenchOptions& options = {}) const;
   static std::string bench_text(const std::string& json);
   // A GPU's kernels compiled for at most so many registers a thread, each cap beside the others:
-  // registers, spills, occupancy; and times, where the device is here. JSON, or its text.
+  // registers, bytes of spills a thread, occupancy; and the us of a run, where the device is here.
+  // Sizes as in Options::sizes, 1 where absent. JSON, or its text. Error{input}: not a GPU, no
+  // NVRTC, no cap, or one below 16 or above 255.
   std::string register_caps_json(const std::vector<int>& caps) const;
   static std::string register_caps_text(const std::string& json);
   // Fused, separate and reference compared under the numerics contract, on `inputs` and on special

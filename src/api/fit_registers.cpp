@@ -6,6 +6,7 @@
 
 #include "api/cuda_resources.h"
 #include "graph/graph.h"
+#include "plan/cost.h"
 #include "plan/relief.h"
 
 namespace ingot {
@@ -60,7 +61,7 @@ class Loop {
         units_(make_units(graph)),
         sizes_(planning_.sizes) {
     options_.cache_dir = cache_dir;
-    for (const std::string& name : size_names(graph)) sizes_.try_emplace(name, 1024);
+    for (const std::string& name : size_names(graph)) sizes_.try_emplace(name, unlisted_size);
   }
 
   void run() {

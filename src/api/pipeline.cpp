@@ -70,6 +70,12 @@ void require_known_kernels(const std::map<std::string, std::string>& files,
   }
 }
 
+size_t count_of(std::string_view text, std::string_view words) {
+  size_t count = 0;
+  for (size_t at = text.find(words); at != text.npos; at = text.find(words, at + 1)) ++count;
+  return count;
+}
+
 // Compiles or finds in the cache what a run needs.
 struct KernelCompiler {
   JitOptions jit;
@@ -91,12 +97,6 @@ struct KernelCompiler {
     return loaded;
   }
 };
-
-size_t count_of(std::string_view text, std::string_view words) {
-  size_t count = 0;
-  for (size_t at = text.find(words); at != text.npos; at = text.find(words, at + 1)) ++count;
-  return count;
-}
 
 // The same for a GPU: a unit for each kernel, all compiled at once.
 struct DeviceKernelCompiler {

@@ -1,13 +1,13 @@
 // Compiled::register_caps_json: what a bound on registers does to each kernel.
 
 #include <algorithm>
-#include <limits>
 
 #include <nlohmann/json.hpp>
 
 #include "api/cuda_resources.h"
 #include "api/environment.h"
 #include "api/state.h"
+#include "base/cuda_threads.h"
 #include "base/text.h"
 #include "report/number_text.h"
 
@@ -16,7 +16,8 @@ namespace {
 
 using Json = ReportJson;
 
-constexpr int fewest = 16, most = 255;  // registers that a compiler takes as a bound
+constexpr int fewest = 16,
+              most = cuda::most_registers;  // registers that a compiler takes as a bound
 
 using Candidates = std::vector<std::map<std::string, KernelResources>>;  // 0: without a cap
 

@@ -108,6 +108,12 @@ bool is_wide(Lanes lanes) {
 }
 bool is_mask(Lanes lanes) { return lanes == Lanes::m32 || lanes == Lanes::m64; }
 
+std::string as_lanes(const std::string& text, Lanes from, Lanes to) {
+  if (from == Lanes::m32 && to == Lanes::m64) return fmt::format("to_m64({})", text);
+  if (from == Lanes::m64 && to == Lanes::m32) return fmt::format("to_m32({})", text);
+  return text;
+}
+
 std::string real_text(double value, Lanes lanes) {
   if (lanes == Lanes::f64) return float_text(number_text(value), "", "");
   return float_text(number_text(static_cast<float>(value)), "f", "f");

@@ -21,7 +21,8 @@ std::string_view vector_type(Lanes lanes);   // "F32"
 std::string_view storage_type(DType dtype);  // "float", "unsigned short"
 std::string_view memory_name(DType dtype);   // "bf16" of load_bf16
 bool is_mask(Lanes lanes);
-bool is_wide(Lanes lanes);  // 64 bits a lane
+bool is_wide(Lanes lanes);                                            // 64 bits a lane
+std::string as_lanes(const std::string& text, Lanes from, Lanes to);  // a mask as wide as `to`
 
 // A scalar literal in the compute class: "0.5f", "5L", "__builtin_inff()"; a bool as "-1" or "0".
 std::string literal_text(const loop::Literal& literal, DType dtype);

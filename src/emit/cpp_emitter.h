@@ -53,7 +53,6 @@ class Emitter : private LaneQuestions {
   std::string counted_comparison(const loop::Let& let) const;
   std::string cast_text(const loop::Let& let);
   std::string operand_text(const loop::Operand& operand, DType dtype, bool splat) const;
-  std::string as_lanes(const std::string& text, Lanes from, Lanes to) const;
   Lanes operand_lanes(const loop::Operand& operand, DType dtype) const;
   Lanes result_lanes(const loop::Let& let) const;
   std::string rounded(std::string text, DType dtype) const;

@@ -107,12 +107,6 @@ void Emitter::define_subscript(EmittedValue& value) {
   }
 }
 
-std::string Emitter::as_lanes(const std::string& text, Lanes from, Lanes to) const {
-  if (from == Lanes::m32 && to == Lanes::m64) return fmt::format("to_m64({})", text);
-  if (from == Lanes::m64 && to == Lanes::m32) return fmt::format("to_m32({})", text);
-  return text;
-}
-
 Lanes Emitter::operand_lanes(const Operand& operand, DType dtype) const {
   const auto* name = std::get_if<std::string>(&operand);
   return name != nullptr ? value(*name).lanes : lanes_of(dtype);

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/tensor.h"
-#include "op/op.h"
+#include "op/infer.h"
 
 namespace ingot {
 

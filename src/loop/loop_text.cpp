@@ -25,8 +25,9 @@ namespace ingot::loop {
 namespace {
 
 constexpr std::string_view keywords[] = {
-    "acc",    "for",       "store", "stream",  "product", "prefetch",        "inf",          "nan",
-    "report", "transpose", "phase", "comment", "scratch", "thread_elements", "all_registers"};
+    "acc",           "for",    "store",     "stream", "product", "prefetch", "inf",
+    "nan",           "report", "transpose", "phase",  "comment", "scratch",  "thread_elements",
+    "all_registers", "fetch",  "await"};
 
 constexpr std::string_view kind_words[] = {"serial", "vector", "spread"};
 

@@ -232,7 +232,7 @@ Form Values::form_in_sum(Op op) const {
   return shorter ? Form::inner : Form::full;
 }
 
-// To a constant of at least 1/2 and nothing else: then an error that is small beside that is.
+// To a constant of at least 1/2 and nothing else: its error then counts beside that constant.
 bool Values::only_added(NodeId node) const {
   if (std::ranges::find(group_.outputs, node) != group_.outputs.end()) return false;
   return std::ranges::all_of(group_.nodes, [&](NodeId user) {

@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "op/apply.h"
+#include "op/infer.h"
 #include "op/infer_structured.h"
-#include "op/op.h"
 
 namespace ingot {
 

@@ -1,7 +1,7 @@
 // Inference of ops whose result's shape is not simply that of their operands.
 #pragma once
 
-#include "op/op.h"
+#include "op/infer.h"
 
 namespace ingot::infer {
 

@@ -51,7 +51,7 @@ enum class DTypeRule : uint8_t { same, boolean, attribute, second, index };  // 
 enum class Form : uint8_t {  // clang-format off
   full, fast, bf16, f16, wide, inner, nearest, same, below, narrow, narrower, added
 };  // clang-format on
-inline constexpr int form_count = 12;
+inline constexpr int form_count = static_cast<int>(Form::added) + 1;
 
 // Sets of dtypes an op takes.
 enum class DTypeSet : uint8_t { any, number, floating, integer, boolean, integer_or_boolean, u64 };
@@ -109,44 +109,5 @@ DType dtype_attr(const OpInfo& info, const Attrs& attrs, std::string_view name);
 std::vector<Sym> sizes_attr(const OpInfo& info, const Attrs& attrs, std::string_view name);
 // `dims`-like attributes: constant, negative ones counted from `rank`, sorted, checked.
 std::vector<int> dims_attr(const OpInfo& info, const Attrs& attrs, std::string_view name, int rank);
-
-// What inference knows of an operand or result.
-struct TensorType {
-  DType dtype;
-  Shape shape;
-  friend bool operator==(const TensorType&, const TensorType&) = default;
-};
-
-// Two named sizes that must be equal for the program to make sense (B and C in add([B], [C])).
-struct SizeEquality {
-  Sym left, right;
-};
-
-// Result type of an op. Errors begin with the op and its shapes:
-// "matmul: f32[4, 3] × f32[2, 5]: inner sizes 3 and 2 differ". Named sizes that have to agree are
-// appended to `equalities`; where it is null, a mismatch of names is an error.
-TensorType infer_type(Op op, std::span<const TensorType> operands, const Attrs& attrs,
-                      std::vector<SizeEquality>* equalities);
-
-// A slice along one dimension with NumPy's clamping done: elements start, start + step, …
-struct SliceRange {
-  Sym start, step, size;
-};
-std::vector<SliceRange> slice_ranges(const Shape& operand, const Attrs& attrs);
-
-// One spatial dimension of max_pool or avg_pool. `beyond`: elements past the padding that the last
-// window of ceil_mode reaches.
-struct PoolDim {
-  Sym size;
-  int64_t kernel, stride, dilation, low, high;
-  Sym outputs;
-  int64_t beyond;
-};
-std::vector<PoolDim> pool_dims(const Shape& x, const OpInfo& info, const Attrs& attrs);
-
-std::string type_text(const TensorType& type);  // "f32[B, 8192]"
-
-// NumPy broadcasting of two shapes.
-Shape broadcast_shapes(const Shape& a, const Shape& b, std::vector<SizeEquality>* equalities);
 
 }  // namespace ingot

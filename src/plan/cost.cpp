@@ -248,8 +248,7 @@ GroupCost measure(const Graph& graph, const Analysis& analysis, const DeviceMode
 
 double at_sizes(const Sym& value, const Bindings& sizes) {
   if (std::optional<int64_t> constant = value.constant()) return static_cast<double>(*constant);
-  constexpr double unlisted = 1024;
-  return value.estimate(sizes, unlisted);
+  return value.estimate(sizes, static_cast<double>(unlisted_size));
 }
 
 Sym bytes_of(const Graph& graph, NodeId node) {

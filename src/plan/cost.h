@@ -5,6 +5,8 @@
 
 namespace ingot {
 
+inline constexpr int64_t unlisted_size = 1024;  // what a named size counts as where none is given
+
 struct GroupCost {
   std::map<NodeId, Sym> read;  // bytes of each buffer read, once
   Sym read_bytes;              // all of them; rows beyond the fast memory count for every pass

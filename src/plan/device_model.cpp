@@ -9,7 +9,6 @@ namespace {
 
 constexpr int warp_threads = 32;
 constexpr int partitions = 4;  // of a multiprocessor, each with its share of the registers
-constexpr int block_reserve_bytes = 1024;  // of shared memory, taken by every block
 
 const DeviceModel models[] = {
     {.name = "cpu",

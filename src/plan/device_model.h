@@ -31,6 +31,8 @@ std::span<const DeviceModel> device_models();
 // Error{input} that lists the known names.
 const DeviceModel& device_model(std::string_view name);
 
+inline constexpr int block_reserve_bytes = 1024;  // of shared memory, taken by every block
+
 struct Occupancy {
   int blocks_by_registers, blocks_by_shared, blocks_by_threads, blocks_by_blocks;
   int blocks;

@@ -83,16 +83,21 @@ struct BandRows {
   std::vector<NodeId> fetched;
   int64_t together = 1, ahead = 0, blocks = 0;
 };
+// Bytes of a row of all of these, whose length is known.
+int64_t row_bytes(const Graph& graph, const Analysis& analysis, const std::vector<NodeId>& nodes) {
+  int64_t bytes = 0;
+  for (NodeId id : nodes) {
+    bytes += *analysis.domain.vars.back().extent.constant() * byte_size(graph[id].type.dtype);
+  }
+  return bytes;
+}
+
 BandRows band_rows(const Graph& graph, const Analysis& analysis, const GroupCost& cost,
                    const DeviceModel& device, int64_t together) {
-  constexpr int64_t reserved_bytes = 1 << 10;  // of a block
   BandRows rows;
   rows.fetched = fetchable(graph, analysis);
   rows.registers = row_registers(graph, analysis, cost, device, rows.fetched);
-  int64_t bytes = 0;  // of a row of theirs
-  for (NodeId id : rows.fetched) {
-    bytes += *analysis.domain.vars.back().extent.constant() * byte_size(graph[id].type.dtype);
-  }
+  const int64_t bytes = row_bytes(graph, analysis, rows.fetched);
   const auto streams = together * std::ranges::count_if(analysis.reads, [](const auto& read) {
                          return !read.second[0].per_row;
                        });
@@ -102,7 +107,8 @@ BandRows band_rows(const Graph& graph, const Analysis& analysis, const GroupCost
       device.registers_per_sm / (cuda::warp * (registers + 1) * rows.registers.warps);
   auto by_shared = [&](int64_t ahead) {
     const int64_t block = (ahead + together) * bytes;
-    return block > device.shared_per_block ? 0 : device.shared_per_sm / (block + reserved_bytes);
+    return block > device.shared_per_block ? 0
+                                           : device.shared_per_sm / (block + block_reserve_bytes);
   };
   if (bytes > 0 && rows.registers.fit && by_shared(together) > 0) {
     rows.together = rows.ahead = together;
@@ -131,15 +137,14 @@ std::optional<Schedule> long_bands(const Graph& graph, const Schedule& plain,
   schedule.chunk = lanes;
   while (*length > schedule.chunk * cuda::most_warps) schedule.chunk += lanes;
   const int64_t warps = (*length + schedule.chunk - 1) / schedule.chunk;
-  int64_t bytes = 0;  // of a row
-  for (NodeId id : fetched) bytes += *length * byte_size(graph[id].type.dtype);
+  const int64_t bytes = row_bytes(graph, analysis, fetched);
   const int64_t kept = row.bytes * schedule.chunk / cuda::warp / 4;
   const int64_t by_registers =
       device.registers_per_sm / (cuda::warp * warps * (kept + cuda::band_registers));
-  constexpr int64_t turns = 4, reserved_bytes = 1 << 10;
+  constexpr int64_t turns = 4;
   const int64_t by_shared = turns * bytes > device.shared_per_block
                                 ? 0
-                                : device.shared_per_sm / (turns * bytes + reserved_bytes);
+                                : device.shared_per_sm / (turns * bytes + block_reserve_bytes);
   const int64_t blocks = std::min(by_registers, by_shared);
   if (blocks == 0) return {};
   schedule.name = "long row bands";

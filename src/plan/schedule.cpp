@@ -237,8 +237,6 @@ Schedule row_blocks(const Analysis& analysis, const Schedule& plain, const Sym& 
 // Whether the way of several row vectors from the second-level cache binds: one operand comes from
 // memory and little is computed. Two and their rows keep the memory busy without more rows.
 bool waits_for_vectors(const Graph& graph, const Group& group, const Analysis& analysis) {
-  double instructions = 0;
-  for (NodeId id : group.nodes) instructions += instructions_of(graph[id], false);
   const std::vector<DomainVar>& vars = analysis.domain.vars;
   int64_t moving = 0, vectors = 0;
   for (const auto& [id, evaluations] : analysis.reads) {
@@ -251,7 +249,7 @@ bool waits_for_vectors(const Graph& graph, const Group& group, const Analysis& a
     }
   }
   return moving == 1 && vectors > 1 && group.outputs.size() == 1 &&
-         instructions <= few_instructions;
+         instructions_of(graph, group, false) <= few_instructions;
 }
 
 // ---- GPU: a block of threads takes 16 bytes a thread of the narrowest operand at a time, and
@@ -484,8 +482,8 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
   if (columns) {
     if (std::optional<Schedule> bands = column_bands(group, analysis)) {
       if (device.gpu) {
-        const int elements = cuda::thread_elements(narrowest_bytes(graph, group));
-        bands->block_columns = cuda::warp * std::max(elements, cuda::column_lanes);
+        bands->block_columns =
+            cuda::warp * std::max<int64_t>(elements_of_thread(graph, group), cuda::column_lanes);
       }
       if (!device.gpu) offer(streaming(*bands));
       offer(std::move(*bands));

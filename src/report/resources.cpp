@@ -5,14 +5,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/cuda_threads.h"
 #include "run/device_launch.h"
 
 namespace ingot {
 namespace {
 
 constexpr int threads_per_block = 256;
-constexpr int most_registers = 255;  // of a thread, on every NVIDIA GPU since Kepler
-constexpr int bytes_a_load = 16;     // the widest load: a thread holds this much of each value
+constexpr int bytes_a_load = 16;  // the widest load: a thread holds this much of each value
 constexpr int address_registers = 16;
 
 // First and last place of every value in the statements, read from top to bottom.
@@ -151,9 +151,10 @@ struct ThreadTrips {
     Bindings known = sizes;
     for (const std::string& name : loop.extent.variables()) known.try_emplace(name, 0);
     const int64_t extent = std::max<int64_t>(loop.extent.evaluate(known), 1);
-    const int64_t together = loop.kind == loop::LoopKind::vector   ? team * lanes
-                             : loop.kind == loop::LoopKind::spread ? std::max(team / 32, INT64_C(1))
-                                                                   : 1;
+    const int64_t together = loop.kind == loop::LoopKind::vector ? team * lanes
+                             : loop.kind == loop::LoopKind::spread
+                                 ? std::max<int64_t>(team / cuda::warp, 1)
+                                 : 1;
     return (extent - 1) / together + 1;
   }
 };
@@ -237,7 +238,7 @@ ResourceEstimate estimate_resources(const loop::Kernel& kernel, const DeviceMode
   estimate.threads_per_block = threads_per_block;
   const int wanted =
       address_registers + 2 * static_cast<int>(kernel.params.size()) + live * elements;
-  estimate.registers = std::min(wanted, most_registers);
+  estimate.registers = std::min(wanted, cuda::most_registers);
   estimate.spilled_registers = wanted - estimate.registers;
   for (const loop::Scratch& scratch : kernel.scratch) {
     estimate.shared_bytes += scratch.elements.evaluate(sizes) * byte_size(scratch.dtype);

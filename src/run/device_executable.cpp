@@ -1,5 +1,7 @@
 #include "run/device_executable.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "run/device_launch.h"
 #include "run/device_state.h"
@@ -69,14 +71,17 @@ void check_place(const TensorView& view, const std::string& name) {
 void check_in_place(const Graph& graph, const std::vector<TensorView>& inputs,
                     const std::vector<TensorView>& outputs) {
   for (size_t i = 0; i < inputs.size(); ++i) check_place(inputs[i], graph[graph.inputs[i]].name);
+  const std::vector<ByteRange> read = joined_ranges(inputs);
   for (size_t o = 0; o < outputs.size(); ++o) {
     const std::string& name = graph.output_names[o];
     check_place(outputs[o], name);
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!overlap(byte_range(inputs[i]), byte_range(outputs[o]))) continue;
-      fail_input({}, fmt::format("output {} lies in the memory of input {}", name,
-                                 graph[graph.inputs[i]].name));
-    }
+    const ByteRange written = byte_range(outputs[o]);
+    if (!overlaps_any(read, written)) continue;
+    const auto input = std::ranges::find_if(
+        inputs, [&](const TensorView& view) { return overlap(byte_range(view), written); });
+    const auto i = static_cast<size_t>(input - inputs.begin());
+    fail_input({}, fmt::format("output {} lies in the memory of input {}", name,
+                               graph[graph.inputs[i]].name));
   }
 }
 
@@ -118,6 +123,17 @@ DeviceSizing DeviceProgram::make_device_sizing(
   return sizing;
 }
 
+std::shared_ptr<const DeviceSizing> DeviceProgram::checked_sizing(
+    const std::vector<TensorView>& inputs, const std::vector<TensorView>& outputs) {
+  check_inputs(graph, inputs, outputs);
+  auto sizing = sizings.find(inputs, [&](const std::vector<std::vector<int64_t>>& shapes) {
+    return make_device_sizing(shapes);
+  });
+  check_input_memory(graph, inputs, sizing->numbers);
+  check_outputs(graph, outputs, sizing->numbers);
+  return sizing;
+}
+
 DeviceExecutable::DeviceExecutable(Graph graph, Plan plan,
                                    std::vector<std::vector<KernelSource>> sources,
                                    DeviceLoader load, const CudaDevice& device) {
@@ -138,13 +154,7 @@ void DeviceExecutable::run(const std::vector<TensorView>& inputs,
                            const std::vector<TensorView>& outputs,
                            std::vector<GroupTiming>* timings) const {
   DeviceProgram& program = *program_;
-  check_inputs(program.graph, inputs, outputs);
-  const std::shared_ptr<const DeviceSizing> sizing =
-      program.sizings.find(inputs, [&](const std::vector<std::vector<int64_t>>& shapes) {
-        return program.make_device_sizing(shapes);
-      });
-  check_input_memory(program.graph, inputs, sizing->numbers);
-  check_outputs(program.graph, outputs, sizing->numbers);
+  const std::shared_ptr<const DeviceSizing> sizing = program.checked_sizing(inputs, outputs);
 
   DeviceCall call(std::make_unique<DeviceCallState>(program_, sizing));
   const Upload given(call.stream(), inputs, call.input_bytes());
@@ -174,13 +184,7 @@ void DeviceExecutable::run_in_place(const std::vector<TensorView>& inputs,
                                     const std::vector<TensorView>& outputs,
                                     const CudaStream& callers) const {
   DeviceProgram& program = *program_;
-  check_inputs(program.graph, inputs, outputs);
-  const std::shared_ptr<const DeviceSizing> sizing =
-      program.sizings.find(inputs, [&](const std::vector<std::vector<int64_t>>& shapes) {
-        return program.make_device_sizing(shapes);
-      });
-  check_input_memory(program.graph, inputs, sizing->numbers);
-  check_outputs(program.graph, outputs, sizing->numbers);
+  const std::shared_ptr<const DeviceSizing> sizing = program.checked_sizing(inputs, outputs);
   check_in_place(program.graph, inputs, outputs);
 
   const CudaEvent ready(program.device), done(program.device);

@@ -25,6 +25,9 @@ struct DeviceProgram {
   DeviceProgram(Graph program, Plan its_plan, std::vector<std::vector<KernelSource>> sources,
                 DeviceLoader load, const CudaDevice& where);
   DeviceSizing make_device_sizing(const std::vector<std::vector<int64_t>>& input_shapes) const;
+  // Of the inputs' shapes. Error{input} where inputs or outputs do not agree with them.
+  std::shared_ptr<const DeviceSizing> checked_sizing(const std::vector<TensorView>& inputs,
+                                                     const std::vector<TensorView>& outputs);
 };
 
 struct DeviceCallState {

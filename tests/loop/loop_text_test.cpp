@@ -110,8 +110,8 @@ TEST(LoopText, LoopsAcrossRows) {
 
 // A value may be called like a keyword or anything else.
 TEST(LoopText, OddNames) {
-  for (const char* name :
-       {"for", "acc", "store", "inf", "nan", "load", "x y", "a.b/c:0", "π", "9"}) {
+  for (const char* name : {"for", "acc", "store", "inf", "nan", "load", "fetch", "await", "x y",
+                           "a.b/c:0", "π", "9"}) {
     Kernel kernel;
     kernel.name = "k";
     kernel.params = {{name, DType::f32, Sym(4), Role::output, -1}};

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "op/op.h"
+#include "op/infer.h"
 
 namespace ingot {
 namespace {

@@ -35,7 +35,7 @@ inline constexpr Approximation approximations[] = {
     {"gelu_tanh_short", "gelu_tanh", 2e-5, 2e-37},
     {"gelu_short", "gelu", 0x1p-23, 2.2e-8},
     {"gelu_bf16", "gelu", 3.8e-5, 1e-37},
-    {"tanh_narrow", "tanh", 0x1p-23, 0, 0.875},
+    {"tanh_narrow", "tanh", 1.12e-7, 0, 0.875},
     {"tanh_narrower", "tanh", 1.5e-7, 0, 0.5625},
     {"sigmoid_narrow", "sigmoid", 1.25e-7, 0, 1.0625},
     {"sigmoid_narrower", "sigmoid", 7e-8, 0, 0.6875},

@@ -9,9 +9,12 @@
 
 namespace ingot {
 
-// Evaluates nodes whose operands are all constants, where the bits are those of run time: integer
-// and elementwise ops and movements; floating reductions in the canonical order; no products.
-// Results above 16 MiB that are larger than their operands are left alone (a broadcast, say).
+// Each has_… says whether its pass has anything to do (GraphPass::applies).
+
+// Evaluates nodes whose operands are all constants or have no elements, where the bits are those of
+// run time: integer and elementwise ops and movements; floating reductions in the canonical order;
+// no products. Results above 16 MiB that are larger than their operands are left alone (a
+// broadcast, say). Nodes without elements become constants, too.
 bool has_known_values(const Graph& graph);
 Graph fold_constants(const Graph& graph);
 

@@ -4,6 +4,7 @@
 #include "plan/domain.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <set>
 
@@ -18,11 +19,17 @@ namespace {
 
 using Index = std::vector<Sym>;
 
-// How many elements, sizes of 0 left out: [0, 4] and [0, 5] are not one to one.
-Sym count_without_zeros(const Shape& shape) {
-  Sym count = 1;
-  for (const Sym& size : shape) count = size.is(0) ? count : count * size;
-  return count;
+// Elements of the sizes that are not 0, and how many are: of the shapes without elements [0, 4] is
+// not one to one with [0, 5], nor with [0, 0, 4].
+std::pair<Sym, int> sizes_besides_zeros(const Shape& shape) {
+  std::pair<Sym, int> counts{1, 0};
+  for (const Sym& size : shape) {
+    if (size.is(0))
+      ++counts.second;
+    else
+      counts.first = counts.first * size;
+  }
+  return counts;
 }
 
 std::string described(const Graph& graph, NodeId id) {
@@ -89,6 +96,9 @@ class DomainFinder {
       }
     }
     part_reductions();
+    std::vector<NodeId> placed = scans_;
+    if (contraction_ >= 0) placed.push_back(contraction_);
+    if (!placed.empty()) after_placed_ = after(graph_, nodes_, placed);
     return alone() && (contraction_ < 0 || operands_outside());
   }
 
@@ -249,18 +259,21 @@ class DomainFinder {
     return id;
   }
 
-  // A buffer or a view of one may be read at several indices: the one found first says least about
-  // its readers, so what is made in the group spreads before.
+  // What needs a scan or product has one index. What is made beside it may be needed at several, a
+  // buffer or a view of one be read at several: the one found first says less about its readers, so
+  // these spread in this order.
   void assign(NodeId id, Index index) {
     if (!known_.emplace(id, std::move(index)).second) return;
-    (inside(under_views(id)) || id == anchor_ ? queue_ : buffers_).push_back(id);
+    const bool made = inside(under_views(id)) || id == anchor_;
+    queues_[after_placed_.contains(id) ? 0 : made ? 1 : 2].push_back(id);
   }
 
   void spread() {
-    while (!queue_.empty() || !buffers_.empty()) {
-      std::deque<NodeId>& next = queue_.empty() ? buffers_ : queue_;
-      NodeId id = next.front();
-      next.pop_front();
+    for (;;) {
+      auto next = std::ranges::find_if(queues_, [](const auto& queue) { return !queue.empty(); });
+      if (next == queues_.end()) return;
+      NodeId id = next->front();
+      next->pop_front();
       if (inside(id)) to_operands(id);
       to_consumers(id);
     }
@@ -308,7 +321,7 @@ class DomainFinder {
     bool maps =
         category == Category::elementwise || category == Category::scan || is_view(graph_, node);
     return maps && element_count(shape(node)) == element_count(shape(operand)) &&
-           count_without_zeros(shape(node)) == count_without_zeros(shape(operand));
+           sizes_besides_zeros(shape(node)) == sizes_besides_zeros(shape(operand));
   }
 
   void to_operands(NodeId id) {
@@ -543,7 +556,8 @@ class DomainFinder {
   NodeId contraction_ = -1, scatter_ = -1, anchor_ = -1;
   std::map<NodeId, std::vector<std::pair<NodeId, int>>> uses_;
   std::map<NodeId, Index> known_;
-  std::deque<NodeId> queue_, buffers_;  // known, and not yet spread to operands and consumers
+  std::set<NodeId> after_placed_;             // scans, the product and what needs them
+  std::array<std::deque<NodeId>, 3> queues_;  // known, and not yet spread to operands, consumers
   Ranges ranges_;
 };
 

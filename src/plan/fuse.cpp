@@ -37,8 +37,8 @@ std::vector<NodeId> united(const std::vector<NodeId>& a, const std::vector<NodeI
 }
 
 Fusion::Fusion(const Graph& graph, const UnitGraph& units, const DeviceModel& device,
-               const PlanOptions& options)
-    : graph_(graph), units_(units), device_(device), options_(options) {}
+               const PlanOptions& options, bool op_by_op)
+    : graph_(graph), units_(units), device_(device), options_(options), op_by_op_(op_by_op) {}
 
 Partition Fusion::run() {
   start();
@@ -137,6 +137,7 @@ const Cluster::Work& Fusion::work(int cluster) {
 Analysis Fusion::analysis_of(const Cluster& cluster) const {
   Analysis analysis;
   Decision decision = analyze(graph_, cluster.nodes, cluster.outputs, &analysis);
+  if (!decision && !cluster.walked && op_by_op_) throw LostDomain();
   INGOT_CHECK(decision.fused, "a group lost its domain: {}", decision.detail);
   return analysis;
 }
@@ -236,7 +237,7 @@ Decision Fusion::try_edge(const Edge& edge) {
   if (options_.fusion == FusionMode::off && !unit(edge.consumer).copy && !one_op) {
     return refusal(Reason::fusion_off, "fusion is off: one kernel for each op");
   }
-  if (extend_elementwise(p, c) || join_alike(p, c)) {
+  if (op_by_op_ && (extend_elementwise(p, c) || join_alike(p, c))) {
     return yes(edge, cluster_of(edge.producer), had_reductions);
   }
   Union merged;
@@ -298,6 +299,7 @@ bool Fusion::extend_elementwise(int p, int c) {
   }
   into.outputs = std::move(outputs);
   into.alike = into.alike && from.alike;
+  into.walked = into.alike;
   absorb(p, c);
   return true;
 }
@@ -443,6 +445,7 @@ void Fusion::merge(int p, int c, Union merged) {
   into.outputs = std::move(merged.outputs);
   into.domain = std::move(merged.analysis.domain);
   into.alike = false;
+  into.walked = true;
   absorb(p, c);
   into.work = merged.work;
 }
@@ -483,6 +486,7 @@ Partition Fusion::finish() {
   }
   for (const Cluster& cluster : clusters_) {
     if (!cluster.alive) continue;
+    if (!cluster.walked) analysis_of(cluster);
     Part part;
     part.recomputed = cluster.recomputed;
     for (int u : cluster.units) {
@@ -499,7 +503,11 @@ Partition Fusion::finish() {
 
 Partition partition(const Graph& graph, const UnitGraph& units, const DeviceModel& device,
                     const PlanOptions& options) {
-  return Fusion(graph, units, device, options).run();
+  try {
+    return Fusion(graph, units, device, options, true).run();
+  } catch (const LostDomain&) {  // rare: a walk for each step is slower
+    return Fusion(graph, units, device, options, false).run();
+  }
 }
 
 }  // namespace ingot

@@ -28,6 +28,7 @@ struct Cluster {
   // Elementwise ops of one shape, each at the domain's index: two such groups need no new walk.
   bool alike = false;
   bool reductions = false, alive = true;
+  bool walked = true;  // its domain is that of a walk over just these nodes and outputs
   int version = 0;
   // No unit in it, nor in any cluster that it needs, comes later than this one.
   int reach = 0;
@@ -42,10 +43,14 @@ struct Cluster {
   std::optional<Moved> moved;  // derived when asked for, after all groups have joined
 };
 
+// A group that grew op by op has a domain, but a walk over all of it finds none.
+struct LostDomain {};
+
 class Fusion {
  public:
+  // `op_by_op`: groups take elementwise ops without another walk. Throws LostDomain, then only.
   Fusion(const Graph& graph, const UnitGraph& units, const DeviceModel& device,
-         const PlanOptions& options);
+         const PlanOptions& options, bool op_by_op);
   Partition run();
 
  private:
@@ -123,6 +128,7 @@ class Fusion {
   const UnitGraph& units_;
   const DeviceModel& device_;
   const PlanOptions& options_;
+  const bool op_by_op_;
   std::vector<Cluster> clusters_;
   std::vector<int> cluster_of_;
   std::vector<Edge> edges_;

@@ -259,6 +259,7 @@ void Fusion::apply(Recomputation r) {
     consumer.work = r.grown[i].work;
     consumer.moved.reset();
     consumer.alike = false;
+    consumer.walked = true;
     ++consumer.version;
     for (NodeId id : r.again) {
       consumer.instructions += instructions_of(graph_[id], device_.gpu);
@@ -290,6 +291,7 @@ void Fusion::apply(Recomputation r) {
   owner.outputs = std::move(r.left);
   owner.domain = std::move(r.rest.domain);
   owner.alike = false;
+  owner.walked = true;
   owner.work.reset();
   owner.moved.reset();
 }

@@ -113,6 +113,16 @@ TEST(Domain, RowsOfAProductAreOneVariable) {
   EXPECT_EQ(f.index("m"), "i0 / 4, i0 % 4, i1");
 }
 
+// e is read backwards by the scan and forwards beside it: y follows the scan's results.
+TEST(Domain, WhatNeedsAScanFollowsItAndNotWhatIsMadeBeside) {
+  Found f = found(R"(graph g(x: f32[B, 5]) {
+      e = exp(x) r = slice(e, starts=[0, 4], ends=[B, -6], steps=[1, -1])
+      c = cumsum(r, dim=1, reverse=true) l = relu(c) d = div(x, l) y = mod(d, e) return y })");
+  ASSERT_TRUE(f.decision.fused) << f.decision.detail;
+  EXPECT_EQ(f.index("c"), "i0, i1");
+  EXPECT_EQ(f.index("y"), "i0, i1");
+}
+
 struct Refused {
   const char* name;
   Reason reason;

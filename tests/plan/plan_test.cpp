@@ -429,6 +429,15 @@ TEST(Plan, AGroupWithAStoredViewGrowsOnlyWhereItsDomainHolds) {
   expect_sums(p);
 }
 
+// Both have no elements, but [0, 0, B] does not run over [0, B].
+TEST(Plan, ATensorWithoutElementsIsNotOneToOneWithItsBroadcast) {
+  Planned p = planned(R"(graph g(x: f32[0, B, 1]) {
+      n = isnan(x) v = reshape(n, shape=[0, B]) a = any(n, dims=[1, 2], keepdims=true)
+      e = ne(v, a) b = bit_not(n) c = concat(n, b, dim=1) return c, e })",
+                      FusionMode::automatic, "cpu", {{"B", 3}});
+  expect_sums(p);
+}
+
 TEST(Plan, ManyIndependentPairsPlanInLinearTime) {
   const auto seconds = [](int pairs) {
     std::string text = "graph g(";

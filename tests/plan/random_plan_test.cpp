@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "graph/passes/passes.h"
+#include "plan/fuse.h"
 #include "plan/source_ops.h"
 #include "plan/units.h"
 #include "support/random_graphs.h"
@@ -73,6 +74,27 @@ TEST(RandomPlan, AccountsAndDecisionsAgreeWithTheGroups) {
       ASSERT_EQ(fused_bytes(again).text(), fused_bytes(plan).text()) << where;
       ASSERT_EQ((apart - fused_bytes(again)).text(), saved_bytes(again).text()) << where;
     }
+  }
+}
+
+// The second try of partition(): no group grows without a walk over all of it.
+TEST(RandomPlan, GroupsThatWalkEachStepHaveADomain) {
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    Graph graph = run_graph_passes(testing::random_graph(seed));
+    const UnitGraph units = make_units(graph);
+    const DeviceModel device = device_model("cpu");
+    PlanOptions options;
+    options.fusion = FusionMode::all;
+    Partition walked = Fusion(graph, units, device, options, false).run();
+    std::vector<Group> groups = build_groups(graph, units, walked.parts, device, options);
+    Plan plan;
+    plan.decisions = account(graph, units, std::move(walked.edges), groups,
+                             source_ops(graph, units, walked.separate));
+    plan.groups = std::move(groups);
+    ASSERT_EQ((source_ops(graph, units, walked.separate).separate.total - fused_bytes(plan)).text(),
+              saved_bytes(plan).text())
+        << "seed " << seed << "\n"
+        << print(graph);
   }
 }
 

@@ -163,7 +163,7 @@ class Loop {
     step.fused = fused;
     step.reason = reason;
     step.detail = fmt::format("group {}, {}", group.name, detail);
-    step.kind = "resources";
+    step.kind = DecisionKind::resources;
     step.producer = part_nodes(units_, group).front();
     step.consumer = group.outputs.back();
     steps_.push_back(std::move(step));

@@ -9,6 +9,7 @@
 #include "api/state.h"
 #include "base/cuda_threads.h"
 #include "base/text.h"
+#include "plan/plan_words.h"
 #include "report/number_text.h"
 
 namespace ingot {

@@ -56,7 +56,7 @@ class Account {
  private:
   using Key = std::tuple<NodeId, int, bool>;  // value, consumer, sibling edge
   static Key key(const Edge& edge) {
-    return {edge.value, edge.consumer, edge.decision.kind == "sibling"};
+    return {edge.value, edge.consumer, edge.decision.kind == DecisionKind::sibling};
   }
 
   void place_units() {
@@ -130,7 +130,7 @@ class Account {
     if (added) {
       Edge edge{-1, -1, u, u, {}};
       edge.decision.fused = !unit(u).copy;
-      edge.decision.kind = unit(u).copy ? "copy" : "composite";
+      edge.decision.kind = unit(u).copy ? DecisionKind::copy : DecisionKind::composite;
       edge.decision.reason = unit(u).copy ? Reason::graph_output_only : Reason::composite;
       edge.decision.detail =
           unit(u).copy ? fmt::format("'{}' needs a buffer of its own", graph_[unit(u).result].name)
@@ -146,7 +146,7 @@ class Account {
     Edge& edge = edges_[found->second];
     if (!edge.decision.fused) {
       edge.decision.fused = true;
-      edge.decision.kind = "sibling";
+      edge.decision.kind = DecisionKind::sibling;
       edge.decision.reason = Reason::shared_input;
       edge.decision.detail = fmt::format("both read '{}'", graph_[buffer].name);
     }
@@ -208,14 +208,15 @@ class Account {
     view_decisions(&result);
     for (Edge& edge : edges_) {
       Decision& d = edge.decision;
-      bool is_sibling = d.kind == "sibling";
+      bool is_sibling = d.kind == DecisionKind::sibling;
       bool one = edge.value < 0;
       const FusionUnit& first = unit(edge.producer);
       bool of_buffer = one && first.copy && !first.reads.empty();  // a view of an input
       d.producer = of_buffer ? first.reads[0] : is_sibling || one ? first.result : edge.via;
       d.consumer = unit(edge.consumer).result;
       if (!is_sibling && !one && d.fused) stored_too(edge);
-      if (d.reason == Reason::library_operand && d.kind == "prologue") both_choices(&d, edge);
+      if (d.reason == Reason::library_operand && d.kind == DecisionKind::prologue)
+        both_choices(&d, edge);
       add(edge, &result);
     }
     return result;
@@ -233,7 +234,7 @@ class Account {
     const bool part = edge.value >= 0 && ops_.inner[static_cast<size_t>(edge.value)];
     const std::string from = graph_[unit(first).result].name, to = graph_[unit(second).result].name;
     const NodeId value = first == second || part ? -1 : edge.value;
-    const bool sibling = first != second && d.kind == "sibling";
+    const bool sibling = first != second && d.kind == DecisionKind::sibling;
     const auto [found, added] =
         between_.emplace(std::tuple(first, second, value, sibling), result->size());
     if (!added) {
@@ -245,12 +246,12 @@ class Account {
       known.detail = renamed(d.detail, edge.consumer, second);
       return;
     }
-    if (part || d.kind == "sibling") d.producer = unit(first).result;
+    if (part || d.kind == DecisionKind::sibling) d.producer = unit(first).result;
     d.consumer = unit(second).result;
     d.detail = renamed(d.detail, edge.consumer, second);
     if (first == second) {
       d.fused = true;
-      d.kind = "composite";
+      d.kind = DecisionKind::composite;
       d.reason = Reason::composite;
       d.detail = fmt::format("parts of '{}'", to);
     } else if (part && d.fused) {
@@ -360,7 +361,7 @@ class Account {
       d.fused = rewrite.done;
       d.reason = rewrite.done ? Reason::one_hot_product : Reason::numerics;
       d.detail = rewrite.detail;
-      d.kind = "rewrite";
+      d.kind = DecisionKind::rewrite;
       d.producer = graph_[found->second].operands[rewrite.done ? 1 : 0];
       d.consumer = found->second;
       result->push_back(std::move(d));

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "graph/graph.h"
 
@@ -40,16 +39,28 @@ enum class Reason : uint8_t {
   unsupported_pattern,
   user_plan,
 };
-std::string_view reason_text(Reason reason);
+
+// What a decision is about.
+enum class DecisionKind : uint8_t {
+  producer_consumer,
+  sibling,    // two that read the same tensor
+  epilogue,   // on a product's block
+  prologue,   // what a product reads
+  composite,  // parts of one op
+  copy,       // a view that needs a buffer of its own
+  rewrite,    // what a pass put in the place of an op, or did not
+  formula,    // a shorter one for the values of an operand
+  resources,  // what a compiler found, and what was changed for it
+};
 
 // Yes or no, with the reason and the numbers. Converts to bool. Recorded where it is taken.
 struct Decision {
   bool fused = false;
   Reason reason = Reason::no_gain;
-  std::string detail;                      // a sentence with the shapes and numbers
-  NodeId producer = -1, consumer = -1;     // for a sibling edge: the two siblings
-  std::string kind = "producer_consumer";  // sibling | epilogue | prologue | …
-  Sym bytes_saved;                         // an upper bound; 0 when not fused
+  std::string detail;                   // a sentence with the shapes and numbers
+  NodeId producer = -1, consumer = -1;  // for a sibling edge: the two siblings
+  DecisionKind kind = DecisionKind::producer_consumer;
+  Sym bytes_saved;  // an upper bound; 0 when not fused
   // For a value with several consumers: bytes of both choices.
   std::optional<Sym> bytes_if_materialized, bytes_if_recomputed;
   explicit operator bool() const { return fused; }

@@ -202,7 +202,7 @@ Decision Fusion::yes(const Edge& edge, int producer, bool had_reductions) const 
     decision.reason = Reason::view;
     decision.detail = fmt::format("{} is stored as {}", named(edge.value), named(consumer.result));
   } else if (at(producer).contraction_unit >= 0) {
-    decision.kind = "epilogue";
+    decision.kind = DecisionKind::epilogue;
     decision.reason = Reason::epilogue_on_tile;
     decision.detail =
         fmt::format("{} is used on the product's block while it is in cache", named(edge.value));
@@ -228,7 +228,7 @@ Decision Fusion::try_edge(const Edge& edge) {
     Decision no = refusal(Reason::library_operand,
                           fmt::format("the product '{}' reads {} from memory",
                                       graph_[unit(edge.consumer).result].name, named(edge.value)));
-    no.kind = "prologue";
+    no.kind = DecisionKind::prologue;
     return no;
   }
   if (p == c) return yes(edge, p, had_reductions);
@@ -243,7 +243,7 @@ Decision Fusion::try_edge(const Edge& edge) {
   Union merged;
   Decision decision = try_merge(p, c, &merged, false);
   if (!decision) {
-    if (at(p).contraction_unit >= 0) decision.kind = "epilogue";
+    if (at(p).contraction_unit >= 0) decision.kind = DecisionKind::epilogue;
     return decision;
   }
   merge(p, c, std::move(merged));
@@ -480,7 +480,8 @@ Partition Fusion::finish() {
   Partition result;
   for (Edge& edge : edges_) {  // refused once, together in the end by another way
     int cluster = cluster_of(edge.producer);
-    bool together = cluster == cluster_of(edge.consumer) && edge.decision.kind != "sibling";
+    bool together =
+        cluster == cluster_of(edge.consumer) && edge.decision.kind != DecisionKind::sibling;
     if (together && !edge.decision.fused)
       edge.decision = yes(edge, cluster, at(cluster).reductions);
   }

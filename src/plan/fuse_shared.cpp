@@ -68,7 +68,7 @@ void Fusion::join_readers(NodeId value, const std::vector<int>& reading) {
       Union merged;
       Edge edge{value, value, first_reader[j], first_reader[i], {}};
       edge.decision = try_merge(a, b, &merged, true);
-      edge.decision.kind = "sibling";
+      edge.decision.kind = DecisionKind::sibling;
       if (edge.decision) {
         edge.decision.reason = Reason::shared_input;
         edge.decision.detail = fmt::format("both read {}", named(value));
@@ -84,7 +84,7 @@ void Fusion::join_readers(NodeId value, const std::vector<int>& reading) {
 void Fusion::index_edges() {
   edges_from_.resize(units_.units.size());
   for (size_t i = 0; i < edges_.size(); ++i) {
-    if (edges_[i].decision.kind == "sibling") continue;
+    if (edges_[i].decision.kind == DecisionKind::sibling) continue;
     edges_from_[static_cast<size_t>(edges_[i].producer)].push_back(i);
   }
 }

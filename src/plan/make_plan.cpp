@@ -8,36 +8,6 @@
 
 namespace ingot {
 
-std::string_view reason_text(Reason reason) {
-  static constexpr std::string_view texts[] = {"local_dependency",
-                                               "into_reduction",
-                                               "row_in_fast_memory",
-                                               "shared_input",
-                                               "epilogue_on_tile",
-                                               "materialized",
-                                               "recomputed",
-                                               "view",
-                                               "composite",
-                                               "one_hot_product",
-                                               "value_range",
-                                               "fewer_live_values",
-                                               "spill_kept",
-                                               "different_iteration_space",
-                                               "would_cycle",
-                                               "needs_whole_tensor",
-                                               "row_too_large",
-                                               "group_too_large",
-                                               "graph_output_only",
-                                               "library_operand",
-                                               "fusion_off",
-                                               "no_gain",
-                                               "numerics",
-                                               "spills",
-                                               "unsupported_pattern",
-                                               "user_plan"};
-  return texts[static_cast<size_t>(reason)];
-}
-
 Plan make_plan(const Graph& graph, const DeviceModel& device, const PlanOptions& options) {
   Plan plan;
   plan.graph_name = graph.name;

@@ -44,7 +44,7 @@ class Narrow {
     Decision d;
     d.fused = true;
     d.reason = Reason::value_range;
-    d.kind = "formula";
+    d.kind = DecisionKind::formula;
     d.producer = operand;
     d.consumer = id;
     d.detail = fmt::format("'{}' lies in [{:.4g}, {:.4g}]: {}", graph_[operand].name,

@@ -3,26 +3,12 @@
 
 #include "base/text.h"
 #include "plan/narrow.h"
+#include "plan/plan_words.h"
 #include "plan/relief.h"
 #include "plan/source_ops.h"
 
 namespace ingot {
 namespace {
-
-std::string_view numerics_name(Numerics numerics) {
-  return numerics == Numerics::exact ? "exact" : numerics == Numerics::wide ? "wide" : "fast";
-}
-
-std::string_view fusion_name(FusionMode mode) {
-  return mode == FusionMode::off ? "off" : mode == FusionMode::automatic ? "auto" : "all";
-}
-
-std::string_view kind_name(GroupKind kind) {
-  static constexpr std::string_view names[] = {
-      "elementwise",   "transpose", "gather",      "row_reduction", "column_reduction",
-      "normalization", "softmax",   "contraction", "scan",          "scatter"};
-  return names[static_cast<size_t>(kind)];
-}
 
 class Printer {
  public:
@@ -30,8 +16,8 @@ class Printer {
 
   std::string run() {
     out_.open(fmt::format("plan {} for {} numerics {} fusion {} {{", quoted_name(plan_.graph_name),
-                          quoted_name(plan_.device), numerics_name(plan_.numerics),
-                          fusion_name(plan_.fusion)));
+                          quoted_name(plan_.device), numerics_text(plan_.numerics),
+                          fusion_text(plan_.fusion)));
     for (const Group& g : plan_.groups) group(g);
     for (const Decision& d : plan_.decisions) decision(d);
     out_.close();
@@ -57,7 +43,7 @@ class Printer {
     std::vector<std::string> schedules;
     for (const Schedule& s : g.schedules) schedules.push_back("\"" + s.name + "\"");
     out_.line(fmt::format("schedules {}", join(schedules, ", ")));
-    out_.line(fmt::format("# {}: {}", kind_name(g.kind), g.reason));
+    out_.line(fmt::format("# {}: {}", kind_text(g.kind), g.reason));
     std::vector<std::string> vars;
     for (const DomainVar& v : g.domain.vars) {
       vars.push_back(
@@ -91,9 +77,9 @@ class Printer {
     std::string text =
         fmt::format("# {} {} {} {}: {}, {}", d.fused ? "fused" : "not fused",
                     quoted_name(graph_[d.producer].name),
-                    d.kind == "sibling"     ? "with"
-                    : d.kind == "resources" ? "to"
-                                            : "->",
+                    d.kind == DecisionKind::sibling     ? "with"
+                    : d.kind == DecisionKind::resources ? "to"
+                                                        : "->",
                     quoted_name(graph_[d.consumer].name), reason_text(d.reason), d.detail);
     if (!d.bytes_saved.is(0)) text += fmt::format("; saves {} bytes", d.bytes_saved.text());
     if (d.bytes_if_materialized) {
@@ -134,7 +120,7 @@ class Parser {
       cursor_.fail(at, fmt::format("this plan is for graph '{}', not '{}'", name, graph_.name));
     }
     header("for", "device", plan->device);
-    header("numerics", "numerics", numerics_name(plan->numerics));
+    header("numerics", "numerics", numerics_text(plan->numerics));
     fusion(&plan->fusion);
     cursor_.expect("{");
     std::vector<TextGroup> groups;
@@ -170,7 +156,7 @@ class Parser {
     const Location at = cursor_.location();
     const std::string given = cursor_.identifier("fusion");
     for (const FusionMode known : {FusionMode::off, FusionMode::automatic, FusionMode::all}) {
-      if (given != fusion_name(known)) continue;
+      if (given != fusion_text(known)) continue;
       *mode = known;
       return;
     }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "plan/plan_words.h"
 #include "report/number_text.h"
 
 namespace ingot {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "graph/evaluate.h"
+#include "plan/plan_words.h"
 #include "report/check_cases.h"
 #include "report/compare.h"
 #include "report/number_text.h"

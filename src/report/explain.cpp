@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "plan/plan_words.h"
 #include "report/report.h"
 #include "report/resources.h"
 
@@ -12,32 +13,6 @@ namespace ingot {
 namespace {
 
 using Json = ReportJson;
-
-std::string_view kind_text(GroupKind kind) {
-  switch (kind) {
-    case GroupKind::elementwise:
-      return "elementwise";
-    case GroupKind::transpose:
-      return "transpose";
-    case GroupKind::gather:
-      return "gather";
-    case GroupKind::row_reduction:
-      return "row_reduction";
-    case GroupKind::column_reduction:
-      return "column_reduction";
-    case GroupKind::normalization:
-      return "normalization";
-    case GroupKind::softmax:
-      return "softmax";
-    case GroupKind::scan:
-      return "scan";
-    case GroupKind::scatter:
-      return "scatter";
-    case GroupKind::contraction:
-      return "contraction";
-  }
-  return "";
-}
 
 std::vector<std::string> node_names(const Graph& graph, const std::vector<NodeId>& ids) {
   std::vector<std::string> names;
@@ -160,7 +135,7 @@ Json decision_json(const ExplainInput& input, const Decision& decision) {
   }
   return {{"producer", name(decision.producer)},
           {"consumer", name(decision.consumer)},
-          {"kind", decision.kind},
+          {"kind", kind_text(decision.kind)},
           {"fused", decision.fused},
           {"reason", reason_text(decision.reason)},
           {"detail", decision.detail},
@@ -207,18 +182,6 @@ size_t chosen_variant(const Group& group, const Bindings& sizes) {
     }
   }
   return group.schedules.empty() ? 0 : group.schedules.size() - 1;
-}
-
-std::string_view numerics_text(Numerics numerics) {
-  switch (numerics) {
-    case Numerics::exact:
-      return "exact";
-    case Numerics::wide:
-      return "wide";
-    case Numerics::fast:
-      return "fast";
-  }
-  return "";
 }
 
 ReportJson explain_json(const ExplainInput& input, const ReportJson& environment) {

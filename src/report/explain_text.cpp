@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "plan/plan_words.h"
 #include "report/number_text.h"
 #include "report/report.h"
 
@@ -162,19 +163,23 @@ void add_group(const Json& group, std::string& out) {
   out += "\n";
 }
 
+DecisionKind kind_of(const Json& decision) {
+  return decision_kind(decision["kind"].get<std::string>());
+}
+
 void add_decisions(const Json& decisions, std::string& out) {
-  const auto is_edge = [](const Json& decision) { return decision["kind"] != "resources"; };
+  const auto about_edge = [](const Json& decision) { return is_edge(kind_of(decision)); };
   out += fmt::format("\ndecisions ({} looked at)\n",
-                     counted(std::ranges::count_if(decisions, is_edge), "edge"));
+                     counted(std::ranges::count_if(decisions, about_edge), "edge"));
   size_t width = 0;
   const auto edge = [](const Json& decision) {
     const auto name = [](const Json& json) {
       return json.is_null() ? std::string("-") : short_paths(json.get<std::string>());
     };
-    const std::string kind = decision["kind"];
-    const std::string_view between = kind == "sibling"     ? " | "
-                                     : kind == "resources" ? " … "
-                                                           : " -> ";
+    const DecisionKind kind = kind_of(decision);
+    const std::string_view between = kind == DecisionKind::sibling     ? " | "
+                                     : kind == DecisionKind::resources ? " … "
+                                                                       : " -> ";
     return fmt::format("{}{}{}", name(decision["producer"]), between, name(decision["consumer"]));
   };
   for (const Json& decision : decisions) {

@@ -18,8 +18,6 @@ namespace ingot {
 using ReportJson = nlohmann::ordered_json;  // keys stay in the order they were put in
 using ReportProgress = std::function<void(double done, const std::string& what)>;
 
-std::string_view numerics_text(Numerics numerics);
-
 // Lowered kernels of a plan: one for each schedule of each group.
 using LoweredGroups = std::vector<std::vector<loop::Kernel>>;
 

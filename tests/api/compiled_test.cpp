@@ -1,7 +1,9 @@
 // Compiled programs: run, explain, edited plans and kernels, check.
 #include <gtest/gtest.h>
+
 #include <ingot/ingot.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -102,6 +104,23 @@ TEST_P(OnDevice, CountsTheBytesOfTheInterface) {
   EXPECT_EQ(decision["reason"], "local_dependency");
   EXPECT_EQ(decision["bytes_saved"], 536870912);
   EXPECT_EQ(decision["fits_l2"], false);
+}
+
+TEST(Compiled, FormulasThatARangeChoosesAreNoEdges) {
+  Options options = planned("h200", {{"B", 16}});
+  options.numerics = "fast";
+  const char* const text =
+      "graph chain(x: f32[B, 100]) {\n  t = tanh(x)\n  s = sigmoid(t)\n  m = mul(t, s)\n"
+      "  a = mul(m, 1.01)\n  b = add(a, 0.1)\n  u = tanh(b)\n  v = sigmoid(u)\n"
+      "  y = mul(u, v)\n  return y\n}\n";
+  const Compiled compiled = Program::parse(text).compile(options);
+  const Json decisions = Json::parse(compiled.explain_json())["decisions"];
+  ASSERT_EQ(decisions.size(), 10u) << decisions.dump(2);
+  EXPECT_EQ(std::ranges::count_if(decisions, [](const Json& d) { return d["kind"] == "formula"; }),
+            1)
+      << decisions.dump(2);
+  EXPECT_NE(compiled.explain().find("decisions (9 edges looked at)"), std::string::npos)
+      << compiled.explain();
 }
 
 TEST_P(OnDevice, HasEveryKeyOfTheInterface) {

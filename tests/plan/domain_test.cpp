@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "graph/graph.h"
 #include "plan/domain.h"
+#include "plan/plan_words.h"
 
 namespace ingot {
 namespace {

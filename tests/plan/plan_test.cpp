@@ -199,7 +199,8 @@ TEST(Plan, ReductionsInDifferentCanonicalOrdersStayApart) {
   EXPECT_EQ(p.plan.groups.size(), 2u);
   bool refused = false;
   for (const Decision& d : p.plan.decisions) {
-    refused = refused || (d.kind == "sibling" && d.reason == Reason::numerics && !d.fused);
+    refused =
+        refused || (d.kind == DecisionKind::sibling && d.reason == Reason::numerics && !d.fused);
   }
   EXPECT_TRUE(refused) << print(p.graph, p.plan);
 }
@@ -277,7 +278,7 @@ TEST(Plan, ProductsThatPickRowsAreDecisions) {
   Planned p = planned(text);
   int seen = 0;
   for (const Decision& d : p.plan.decisions) {
-    if (d.kind != "rewrite") continue;
+    if (d.kind != DecisionKind::rewrite) continue;
     ++seen;
     const bool picks = p.graph[d.consumer].name == "y";
     EXPECT_EQ(d.fused, picks);

@@ -59,12 +59,13 @@ TEST(RandomPlan, AccountsAndDecisionsAgreeWithTheGroups) {
         // Those of an op that is several units stand for all edges of its parts.
         const auto of = [&](NodeId id) { return units.unit_of[static_cast<size_t>(id)]; };
         ASSERT_FALSE(ops.inner[static_cast<size_t>(d.consumer)] && of(d.consumer) >= 0 &&
-                     d.kind != "range" && d.kind != "resources")
+                     d.kind != DecisionKind::formula && d.kind != DecisionKind::resources)
             << d.detail << "\n"
             << where;
         if (of(d.producer) >= 0 && ops.is_split(of(d.producer))) continue;
         if (of(d.consumer) >= 0 && ops.is_split(of(d.consumer))) continue;
-        bool edge = d.kind == "producer_consumer" || d.kind == "epilogue" || d.kind == "prologue";
+        bool edge = d.kind == DecisionKind::producer_consumer || d.kind == DecisionKind::epilogue ||
+                    d.kind == DecisionKind::prologue;
         if (!edge || d.reason == Reason::view) continue;
         ASSERT_EQ(d.fused, together(graph, plan, d))
             << graph[d.producer].name << " -> " << graph[d.consumer].name << "\n"

@@ -206,7 +206,7 @@ const std::map<std::string, std::set<std::string>, std::less<>>& sections_of_suf
 }  // namespace
 
 std::set<std::string> all_sections() {
-  std::set<std::string> all{"stream", "transpose", "tiles", "fetch"};
+  std::set<std::string> all{"stream", "transpose", "tiles", "fetch", "cluster"};
   for (const auto& [suffix, sections] : sections_of_suffix()) {
     all.insert(sections.begin(), sections.end());
   }
@@ -226,6 +226,7 @@ std::set<std::string> sections_used(std::string_view text) {
     if (word.starts_with("transpose_")) sections.insert("transpose");
     if (word == "fill_tile") sections.insert("tiles");
     if (word == "fetch_row") sections.insert("fetch");
+    if (word == "cluster_barrier") sections.insert("cluster");
     size_t bar = word.rfind('_');
     if (bar == std::string::npos) continue;
     auto found = sections_of_suffix().find(std::string_view(word).substr(bar + 1));

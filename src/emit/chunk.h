@@ -17,11 +17,12 @@ inline constexpr int vector_lanes = 64;
 struct Target {
   bool cuda = false;
   int lanes = vector_lanes;  // elements of a chunk; in CUDA those of one thread
-  int team = 1;              // threads that share an iteration of a phase
+  int team = 1;              // threads that share an iteration of a phase, in all its blocks
   int warps = 0;             // of the team, where each runs vector loops by itself; else 0
   int64_t threads() const { return warps > 0 ? team / warps : team; }  // of a vector loop
   int block = 1;                                                       // threads of a block
   int least_block = 0;  // of a launch with few blocks; 0: as many
+  int blocks = 1;       // of a cluster that shares an iteration
 };
 
 // A value or accumulator of the IR in the emitted text.

@@ -167,13 +167,19 @@ int elementwise_team(const Kernel& kernel, int lanes) {
   return team;
 }
 
+// A row on so many warps of so many blocks.
+Target of_rows(int lanes, int64_t warps, int64_t blocks) {
+  const auto team = static_cast<int>(warps * cuda::warp), of_team = static_cast<int>(blocks);
+  return {true, lanes, team, static_cast<int>(warps), team / of_team, 0, of_team};
+}
+
 // Reductions: a warp for an iteration, or for an iteration of its spread loops; its threads have
 // two of the 64 lanes each, or four columns of their own. Without any: a block for an iteration,
 // and as many elements a thread as its narrowest access has in 16 bytes; where it turns over tiles,
 // a column of them for as many threads as that takes.
 Target cuda_target(const Kernel& kernel) {
   bool reduces = false, sums = false, fetches = false;
-  int64_t warps = 1, tile_rows = 0, lanes_of_sums = vector_lanes, widest = 0;
+  int64_t warps = 1, blocks = 1, tile_rows = 0, lanes_of_sums = vector_lanes, widest = 0;
   auto note = [&](const Stmt& stmt) {
     fetches |= std::holds_alternative<Fetch>(stmt);
     if (const auto* tile = std::get_if<Transpose>(&stmt)) tile_rows = *tile->dst_stride.constant();
@@ -187,13 +193,17 @@ Target cuda_target(const Kernel& kernel) {
     }
     if (loop == nullptr || (*loop)->kind != LoopKind::spread) return;
     const int64_t extent = (*loop)->extent.constant().value_or(warps_of_many);
-    warps = std::max(warps, extent > cuda::most_warps ? warps_of_many : extent);
+    const int64_t share = (extent + blocks - 1) / blocks;
+    warps = std::max(warps, blocks * (share > cuda::most_warps ? warps_of_many : share));
   };
-  for (const Phase& phase : kernel.phases) walk(phase.body, note);
+  for (const Phase& phase : kernel.phases) {
+    blocks = std::max(blocks, phase.blocks);
+    walk(phase.body, note);
+  }
   if (reduces && lanes_of_sums > vector_lanes) {
-    const int team = static_cast<int>(warps) * cuda::warp;
-    return {true, static_cast<int>(lanes_of_sums / cuda::warp), team, static_cast<int>(warps),
-            warps > 1 ? team : cuda::row_block};
+    Target target = of_rows(static_cast<int>(lanes_of_sums / cuda::warp), warps, blocks);
+    if (warps == 1) target.block = cuda::row_block;
+    return target;
   }
   if (reduces && warps == 1) {
     const bool columns = std::ranges::any_of(
@@ -202,10 +212,7 @@ Target cuda_target(const Kernel& kernel) {
     const int team = vector_lanes / lanes;
     return {true, lanes, team, 1, fetches ? team : cuda::row_block};
   }
-  if (reduces) {
-    const int team = static_cast<int>(warps) * cuda::warp;
-    return {true, cuda::row_lanes, team, static_cast<int>(warps), team};
-  }
+  if (reduces) return of_rows(cuda::row_lanes, warps, blocks);
   int lanes = cuda::thread_elements(narrowest_bytes(kernel));
   if (sums) {
     const bool wide = widest >= cuda::warp * lanes;
@@ -345,10 +352,12 @@ void Emitter::declare_buffers(const Phase& phase) {
 std::string Emitter::phase_text(size_t number) {
   const Phase& phase = kernel_.phases[number];
   target_ = phase_target(kernel_target_, phase);
+  INGOT_CHECK(!target_.cuda || phase.blocks == target_.blocks,
+              "kernel {}: phases of {} and {} blocks", kernel_.name, phase.blocks, target_.blocks);
   std::string symbol = fmt::format("{}_p{}", kernel_.name, number);
   names_.give(symbol);
   source_.phases.push_back({symbol, phase.extent, phase.grain, target_.team,
-                            target_.cuda ? target_.block : 0, target_.least_block});
+                            target_.cuda ? target_.block : 0, target_.least_block, target_.blocks});
   static_cast<PhaseState&>(*this) = {};
   names_.open();
   out_.open("");
@@ -405,6 +414,15 @@ void Emitter::open_iterations(const Phase& phase) {
     return;
   }
   line("after_previous_kernel();");
+  if (target_.blocks > 1) {
+    // Nobody leaves anything in the shared memory of a block that has not started.
+    line("cluster_barrier();");
+    line(fmt::format("const long {} = blockIdx.x / {};", var, target_.blocks));
+    line(fmt::format("const int warp = blockIdx.x % {} * {} + threadIdx.x / {};", target_.blocks,
+                     target_.warps / target_.blocks, cuda::warp));
+    line(fmt::format("const int thread = threadIdx.x % {};", cuda::warp));
+    return;
+  }
   if (target_.team == target_.block) {
     line(fmt::format("const long {} = blockIdx.x;", var));
     if (target_.warps > 1) {

@@ -37,6 +37,7 @@ struct PhaseSource {
   // may have fewer (0: not). The kernel's parameters are the buffers in the order of params, the
   // sizes in the order of sizes, and the report.
   int team = 1, block = 0, least_block = 0;
+  int blocks = 1;            // a cluster, that shares an iteration: `team` is all their threads
   int64_t shared_bytes = 0;  // besides what the text declares
 };
 

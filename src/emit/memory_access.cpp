@@ -209,10 +209,16 @@ void Emitter::emit(const Store& store) {
                             live_argument()));
   }
   if (chunk_) return store_vector(store, text, at);
-  const bool each_warp = target_.warps <= 1 || shared_rows_.contains(store.buffer);
-  const std::string_view once = !target_.cuda ? ""
-                                : each_warp   ? "if (thread == 0) "
-                                              : "if (threadIdx.x == 0) ";
+  const bool shared = shared_rows_.contains(store.buffer);
+  if (shared && target_.blocks > 1) {
+    return line(fmt::format("share_part<{}>({}, first_lane({}));", target_.blocks,
+                            pointer(store.buffer, at.index), text));
+  }
+  const bool each_warp = target_.warps <= 1 || shared;
+  const std::string_view once = !target_.cuda         ? ""
+                                : each_warp           ? "if (thread == 0) "
+                                : target_.blocks == 1 ? "if (threadIdx.x == 0) "
+                                                      : "if (warp == 0 && thread == 0) ";
   line(fmt::format("{}{}store_{}({}, {}, 1);", unless_repeated(), once, name,
                    pointer(store.buffer, at.index), text));
 }

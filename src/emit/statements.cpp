@@ -387,6 +387,10 @@ void Emitter::emit(const Accumulate& accumulate) {
   INGOT_CHECK(!acc.folded, "kernel {}: '{}' is complete", kernel_.name, accumulate.accumulator);
   if (auto part = parts_.find(accumulate.accumulator); part != parts_.end()) {
     std::string value = operand_text(accumulate.value, acc.dtype, true);
+    if (target_.blocks > 1) {
+      return line(fmt::format("share_part<{}>({} + {}, first_lane({}));", target_.blocks,
+                              part->second, part_place_, value));
+    }
     return line(
         fmt::format("if (thread == 0) {}[{}] = first_lane({});", part->second, part_place_, value));
   }

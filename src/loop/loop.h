@@ -60,6 +60,7 @@ struct Phase {
   Sym extent;
   int64_t grain;  // iterations below which another thread is not worth it
   std::vector<Stmt> body;
+  int64_t blocks = 1;  // of a GPU's threads, a cluster, that share the spread loops of an iteration
 };
 
 enum class Role : uint8_t { input, output, workspace };

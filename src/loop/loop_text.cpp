@@ -77,8 +77,9 @@ class Printer {
     if (kernel_.all_registers) out_.line("all_registers");
     for (const std::string& report : kernel_.reports) out_.line("report " + quoted_string(report));
     for (const Phase& phase : kernel_.phases) {
-      out_.open(fmt::format("phase {} in parallel({}) grain {} {{", name_text(phase.var),
-                            phase.extent.text(), phase.grain));
+      const std::string blocks = phase.blocks > 1 ? fmt::format(" blocks {}", phase.blocks) : "";
+      out_.open(fmt::format("phase {} in parallel({}) grain {}{} {{", name_text(phase.var),
+                            phase.extent.text(), phase.grain, blocks));
       body(phase.body);
       out_.close();
     }

@@ -142,6 +142,7 @@ class Parser {
     in_.expect(")");
     in_.expect("grain");
     phase.grain = integer("the grain");
+    if (in_.accept("blocks")) phase.blocks = integer("blocks of a cluster");
     phase.body = body();
     kernel_.phases.push_back(std::move(phase));
   }

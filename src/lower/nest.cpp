@@ -306,6 +306,7 @@ void Nest::plain_phase() {
   int64_t elements = blocked ? block : inner ? inner->extent.constant().value_or(flat_block) : 1;
   for (const DomainVar& r : reduced_) elements *= r.extent.constant().value_or(1024);
   add_phase(var, extent, grain_for(elements));
+  phases_.back().blocks = schedule_.blocks;
 }
 
 // A loop for all pieces of one length, so that what several of them need is loaded once.

@@ -206,7 +206,9 @@ class Measure {
   }
 
   void read(const DeviceModel* device, const Bindings& sizes) {
-    bool beyond = device != nullptr && at_sizes(cost_.row_bytes, sizes) > device->row_bytes;
+    const bool known = cost_.row_bytes.constant().has_value();
+    const bool beyond =
+        device != nullptr && at_sizes(cost_.row_bytes, sizes) > device->near_row_bytes(known);
     for (const auto& [id, reads] : analysis_.reads) {
       Sym elements(0), again(0), picked(0);
       for (const Evaluation& e : reads) {

@@ -143,6 +143,18 @@ const DeviceModel& device_model(std::string_view name) {
   throw Error(ErrorKind::input, fmt::format("no device '{}'; known: cuda, {}", name, known));
 }
 
+int DeviceModel::largest_cluster() const {
+  constexpr int first_with_clusters = 90, portable = 8;
+  const int number = architecture.empty() ? 0 : std::stoi(architecture.substr(3));  // "sm_90a"
+  return number >= first_with_clusters ? portable : 1;
+}
+
+double DeviceModel::near_row_bytes(bool known_length) const {
+  constexpr double of_row = 4 / 2.0;  // bytes of a register, half of which are left to other values
+  const int blocks = largest_cluster();
+  return known_length && blocks > 1 ? blocks * registers_per_sm * of_row : row_bytes;
+}
+
 // Registers are handed out to whole warps within a quarter of the multiprocessor.
 Occupancy occupancy(const DeviceModel& device, int threads_per_block, int registers,
                     int shared_bytes) {

@@ -25,6 +25,11 @@ struct DeviceModel {
   int registers_per_sm, max_threads_per_sm, max_blocks_per_sm, shared_per_sm, shared_per_block;
   int register_allocation;  // registers are handed out to a warp in multiples of this
   std::string source;       // where the numbers come from
+
+  int largest_cluster() const;  // of blocks, on every device of the architecture; 1: no clusters
+  // Of a row that stays near between its passes; of known length the registers of a cluster hold
+  // it.
+  double near_row_bytes(bool known_length) const;
 };
 
 std::span<const DeviceModel> device_models();

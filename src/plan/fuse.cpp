@@ -123,7 +123,8 @@ Cluster::Work Fusion::work_of(const Analysis& analysis) const {
 
 Cluster::Work Fusion::work_of(const GroupCost& cost) const {
   double bytes = at_sizes(cost.read_bytes + cost.written, options_.sizes);
-  return {bytes, at_sizes(cost.row_bytes, options_.sizes),
+  const bool known = cost.row_bytes.constant().has_value();
+  return {bytes, at_sizes(cost.row_bytes, options_.sizes), device_.near_row_bytes(known),
           work_us(device_, bytes, at_sizes(cost.instructions, options_.sizes),
                   at_sizes(cost.product_flops, options_.sizes))};
 }
@@ -421,11 +422,11 @@ Decision Fusion::keeps_the_peak(int p, int c) const {
 // Predicted time together against apart, and whether what is read again fits the fast memory.
 Decision Fusion::gain(int p, int c, Union* merged, bool sibling) {
   const Cluster::Work &a = work(p), &b = work(c), &both = merged->work;
-  double limit = device_.row_bytes;
-  if (both.row_bytes > limit && a.row_bytes <= limit && b.row_bytes <= limit) {
+  auto near = [](const Cluster::Work& work) { return work.row_bytes <= work.near_row_bytes; };
+  if (!near(both) && near(a) && near(b)) {
     return refusal(Reason::row_too_large,
                    fmt::format("a row of {} does not stay in {} of fast memory",
-                               bytes_text(both.row_bytes), bytes_text(limit)));
+                               bytes_text(both.row_bytes), bytes_text(both.near_row_bytes)));
   }
   double saved = a.us + b.us + device_.launch_us - both.us;
   double bytes = a.bytes + b.bytes - both.bytes;

@@ -33,7 +33,7 @@ struct Cluster {
   // No unit in it, nor in any cluster that it needs, comes later than this one.
   int reach = 0;
   struct Work {
-    double bytes, row_bytes, us;
+    double bytes, row_bytes, near_row_bytes, us;
   };
   std::optional<Work> work;  // at the options' sizes; derived when asked for
   struct Moved {

@@ -11,6 +11,7 @@ namespace {
 constexpr double least_share = 0.25;  // of a group's instructions, in either half if possible
 constexpr size_t most_cuts = 8;       // that are looked at, the cheapest first
 constexpr int64_t fewest_elements = 2;
+constexpr int most_blocks = 8;  // of a cluster
 
 // The units of a group in an order in which what leads to one of its outputs stands together.
 class Cutter {
@@ -215,8 +216,14 @@ std::vector<Schedule> relieved(const Schedule& schedule, int64_t elements) {
     next.name = fmt::format("{}, {} elements a thread", schedule.name, elements);
     list.push_back(next);
   }
+  if (next.blocks > 1 && next.blocks < most_blocks) {
+    next.blocks *= 2;
+    next.name = schedule.name + ", twice the blocks";
+    list.push_back(next);
+  }
   if (!schedule.staged.empty() && !schedule.row_bands) {
     next.staged.clear();
+    next.blocks = 1;
     next.chunk_rows = false;
     next.name = schedule.name + ", read again";
     list.push_back(next);

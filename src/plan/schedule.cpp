@@ -254,8 +254,10 @@ bool waits_for_vectors(const Graph& graph, const Group& group, const Analysis& a
 
 // ---- GPU: a block of threads takes 16 bytes a thread of the narrowest operand at a time, and
 // elementwise work no more than that; rows stay in registers between the passes of a reduction.
-constexpr int64_t row_registers = 64;      // of a thread
-constexpr int64_t turning_registers = 96;  // where one kept value is made of another
+constexpr int64_t row_registers = 64;  // of a thread
+// Where one kept value is made of another; fewer of rows whose last chunk is not whole, for which a
+// loop stands twice.
+constexpr int64_t turning_registers = 128, turning_registers_of_parts = 96;
 // An element, from which on what a thread does once counts beside more loads at a time.
 constexpr double many_instructions = 64;
 
@@ -267,14 +269,15 @@ int64_t narrowest_bytes(const Graph& graph, const Group& group) {
 }
 
 // Whether a thread has the registers for its part of so many elements of `bytes`, a warp for each
-// chunk.
-bool fits_registers(int64_t elements, int64_t bytes, const DeviceModel& device) {
-  const int64_t warps = (elements + trailing_chunk - 1) / trailing_chunk;
+// chunk, besides `others`.
+bool fits_registers(int64_t elements, int64_t bytes, const DeviceModel& device, int blocks,
+                    int64_t others = cuda::other_registers(cuda::row_lanes)) {
+  const int64_t chunks = (elements + trailing_chunk - 1) / trailing_chunk;
+  const int64_t warps = (chunks + blocks - 1) / blocks;
   const int64_t length = std::min(elements, trailing_chunk);
   const int64_t used = (length + cuda::warp - 1) / cuda::warp * bytes / 4;
   return used <= row_registers && warps <= cuda::most_warps &&
-         (used + cuda::other_registers(cuda::row_lanes)) * cuda::warp * warps <=
-             device.registers_per_sm;
+         (used + others) * cuda::warp * warps <= device.registers_per_sm;
 }
 
 // The buffers that a chunk of a row reads, if it comes back to them.
@@ -296,13 +299,18 @@ std::vector<NodeId> kept_chunks(const Graph& graph, const Group& group, const An
     kept.push_back(id);
     bytes += byte_size(graph[id].type.dtype);
   }
-  return fits_registers(trailing_chunk, bytes, device) ? kept : std::vector<NodeId>{};
+  return fits_registers(trailing_chunk, bytes, device, 1) ? kept : std::vector<NodeId>{};
 }
 
-// The values that all passes of a row come back to, if a thread has the registers for its part;
-// what is read alone where those for computed ones are missing.
-std::vector<NodeId> kept_rows(const Graph& graph, const Group& group, const GroupCost& cost,
-                              const DeviceModel& device) {
+// The values that all passes of a row come back to, and the fewest blocks whose threads have the
+// registers for it: of a cluster, where the device has them. What is read alone where those for
+// computed ones are missing.
+struct KeptRow {
+  std::vector<NodeId> values;
+  int blocks = 1;
+};
+KeptRow kept_row(const Graph& graph, const Group& group, const GroupCost& cost,
+                 const DeviceModel& device) {
   const DomainVar& last = group.domain.vars.back();
   if (!last.extent.constant() || reads_parts(graph, group.nodes)) return {};
   // Of an element, after the pass after which most is kept; and in a pass, where it turns into
@@ -328,9 +336,19 @@ std::vector<NodeId> kept_rows(const Graph& graph, const Group& group, const Grou
   }
   const int64_t length = *last.extent.constant();
   const int64_t own = std::min(length, trailing_chunk) / cuda::warp * turning / 4;
-  const bool all = cost.staged.empty() || own <= turning_registers;
-  if (all && fits_registers(length, bytes, device)) return kept;
-  return fits_registers(length, read_bytes, device) ? read : std::vector<NodeId>{};
+  const bool whole = length % trailing_chunk == 0;
+  const bool all =
+      cost.staged.empty() || own <= (whole ? turning_registers : turning_registers_of_parts);
+  const int64_t others =
+      cuda::other_registers(cuda::row_lanes) * (whole || cost.staged.empty() ? 1 : 2);
+  const int most = group.domain.columns.empty() ? device.largest_cluster() : 1;
+  for (int blocks = 1; all && blocks <= most; blocks *= 2) {
+    if (fits_registers(length, bytes, device, blocks, others)) return {kept, blocks};
+  }
+  for (int blocks = 1; blocks <= most; blocks *= 2) {
+    if (fits_registers(length, read_bytes, device, blocks)) return {read, blocks};
+  }
+  return {};
 }
 
 // A block of threads turns over tiles of 8 or 16 KB, with 128 bytes or more of every row and
@@ -399,8 +417,11 @@ Schedule gpu_schedule(const Graph& graph, const Group& group, const Analysis& an
     if (numerics != Numerics::exact && group.domain.columns.empty()) {
       schedule.lanes = free_lanes(graph, group);
     }
-    schedule.staged = kept_rows(graph, group, cost, device);
+    const KeptRow row = kept_row(graph, group, cost, device);
+    schedule.staged = row.values;
+    schedule.blocks = row.values.empty() ? 1 : row.blocks;
     schedule.name = schedule.staged.empty() ? "warps" : "rows in registers";
+    if (schedule.blocks > 1) schedule.name += fmt::format(", {} blocks", schedule.blocks);
     if (schedule.staged.empty()) {
       schedule.staged = kept_chunks(graph, group, analysis, device);
       schedule.chunk_rows = !schedule.staged.empty();

@@ -27,6 +27,7 @@ struct Schedule {
   // rows that a thread advances side by side; columns that a block of threads covers (0: all of
   // them).
   bool spread_rows = false;
+  int blocks = 1;                                 // that share a row, as a cluster
   int lanes = static_cast<int>(reduction_lanes);  // of the sums of a row
   int64_t chunk = trailing_chunk;                 // of a row, that a warp takes
   Sym band_rows = column_chunk;                   // of a band of rows, or of rows and columns

@@ -13,12 +13,13 @@ namespace ingot::testing {
 namespace {
 
 // Kernels that are equal up to names once.
-std::vector<KernelSource> kernels_of(const std::vector<Trial>& trials) {
+std::vector<KernelSource> kernels_of(const std::vector<Trial>& trials,
+                                     const PlanOptions& options = {}, const char* device = "h200") {
   std::vector<KernelSource> sources;
   std::set<std::string> known;
   for (const Trial& trial : trials) {
     const Graph graph = run_graph_passes(trial.source);
-    const Plan plan = make_plan(graph, device_model("h200"), {});
+    const Plan plan = make_plan(graph, device_model(device), options);
     for (const auto& variants : lower_plan(graph, plan, false)) {
       for (loop::Kernel kernel : variants) {
         kernel.name = fmt::format("k{}_{}_{}", sources.size(), trial.source.name, kernel.name);
@@ -47,8 +48,7 @@ class CudaCompile : public ::testing::TestWithParam<const char*> {
   }
 };
 
-void expect_compiled(const std::vector<Trial>& trials, const std::string& architecture) {
-  const std::vector<KernelSource> sources = kernels_of(trials);
+void expect_compiled(const std::vector<KernelSource>& sources, const std::string& architecture) {
   size_t kernels = 0, phases = 0;
   for (const CudaBinary& binary : compile_cuda(units_of(sources), architecture, {})) {
     EXPECT_EQ(binary.resources.architecture, architecture);
@@ -65,11 +65,41 @@ void expect_compiled(const std::vector<Trial>& trials, const std::string& archit
 TEST_P(CudaCompile, RowsWithoutSpills) {
   std::vector<Trial> trials;
   for (size_t i = 0; i < 6; ++i) trials.push_back(trial_of(row_programs[i], {}));
-  expect_compiled(trials, GetParam());
+  expect_compiled(kernels_of(trials), GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaCompile,
                          ::testing::Values("sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a"),
+                         [](const auto& info) { return std::string(info.param); });
+
+// Rows that have no room in one block's registers: a cluster's from sm_90 on.
+class CudaCompileLongRows : public CudaCompile {};
+
+TEST_P(CudaCompileLongRows, WithoutSpills) {
+  std::vector<Trial> trials;
+  for (const char* text : {"graph s16(x: bf16[B, 70001]) { y = softmax(x, dim=-1) return y }",
+                           "graph s32(x: f32[B, 131072]) { y = softmax(x, dim=-1) return y }",
+                           "graph l(x: f32[B, 131072], w: f32[131072], b: f32[131072]) { "
+                           "y = layer_norm(x, w, b) return y }",
+                           "graph r(x: bf16[B, 200000], w: bf16[200000]) { "
+                           "y = rms_norm(x, w) return y }"}) {
+    trials.push_back(trial_of(text, {}));
+  }
+  const DeviceModel& device = device_model(GetParam());
+  for (const Numerics numerics : {Numerics::exact, Numerics::wide}) {
+    PlanOptions options;
+    options.numerics = numerics;
+    const std::vector<KernelSource> sources = kernels_of(trials, options, GetParam());
+    for (const KernelSource& source : sources) {
+      EXPECT_EQ(source.phases[0].blocks > 1, device.largest_cluster() > 1) << source.text;
+      EXPECT_EQ(source.sections.contains("cluster"), device.largest_cluster() > 1) << source.text;
+    }
+    expect_compiled(sources, device.architecture);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaCompileLongRows,
+                         ::testing::Values("h200", "b200", "a100", "rtx4090"),
                          [](const auto& info) { return std::string(info.param); });
 
 class CudaCompileAll : public CudaCompile {};
@@ -78,7 +108,7 @@ TEST_P(CudaCompileAll, RowsAndPlacesWithoutSpills) {
   std::vector<Trial> trials;
   for (const char* text : row_programs) trials.push_back(trial_of(text, {}));
   for (const char* text : place_programs) trials.push_back(trial_of(text, {}));
-  expect_compiled(trials, GetParam());
+  expect_compiled(kernels_of(trials), GetParam());
 }
 
 TEST_P(CudaCompileAll, EveryOpOfADType) {

@@ -89,14 +89,51 @@ extern "C" __global__ void all_blocks(float* parts, unsigned* arrived, float* su
   for (int i = 0; i < gridDim.x; i++) all += parts[i];
   sums[blockIdx.x * blockDim.x + threadIdx.x] = all + own;
 }
+// Each of four blocks leaves its number with all of them.
+extern "C" __global__ void cluster(float* sums) {
+  __shared__ float parts[4];
+  cluster_barrier();
+  if (threadIdx.x < 32) share_part<4>(parts + blockIdx.x % 4, blockIdx.x);
+  cluster_barrier();
+  sums[blockIdx.x * 64 + threadIdx.x] = parts[0] + parts[1] + parts[2] + parts[3];
+}
+extern "C" __global__ void shares_too_early(float* sums) {
+  __shared__ float parts[4];
+  share_part<4>(parts + blockIdx.x % 4, 1);
+  cluster_barrier();
+  sums[blockIdx.x] = parts[0];
+}
+extern "C" __global__ void shares_too_late(float* sums) {
+  __shared__ float parts[4];
+  cluster_barrier();
+  share_part<4>(parts + blockIdx.x % 4, 1);
+  sums[blockIdx.x] = parts[blockIdx.x % 4];
+}
+extern "C" __global__ void waits_alone(float* sums) {
+  if (blockIdx.x > 0) __syncthreads();
+  cluster_barrier();
+  if (blockIdx.x == 0) cluster_barrier();
+}
 )";
 
 const Library& library() {
   static const Library compiled = [] {
-    const std::vector<std::string> symbols = {
-        "turn",          "forgets_a_barrier", "through_dynamic", "shuffles",   "diverges",
-        "warp_diverges", "leaves_early",      "halves",          "misaligned", "beyond",
-        "last_block",    "all_blocks"};
+    const std::vector<std::string> symbols = {"turn",
+                                              "forgets_a_barrier",
+                                              "through_dynamic",
+                                              "shuffles",
+                                              "diverges",
+                                              "warp_diverges",
+                                              "leaves_early",
+                                              "halves",
+                                              "misaligned",
+                                              "beyond",
+                                              "last_block",
+                                              "all_blocks",
+                                              "cluster",
+                                              "shares_too_early",
+                                              "shares_too_late",
+                                              "waits_alone"};
     const std::string text = cuda_primitives_text() + kernels;
     return compile({emulated_unit("emulation", text, symbols)}, {})[0];
   }();
@@ -212,6 +249,20 @@ TEST(Emulation, BlocksLeavePartialsAndWaitForEachOther) {
     launch("all_blocks", {{10}, {32}, 0, true}, order, parts.data, arrived.data, sums.data);
     for (int i = 0; i < 320; i++) EXPECT_EQ(sums.data[i], 45 + i / 32);
   }
+}
+
+TEST(Emulation, BlocksOfAClusterShareParts) {
+  for (const EmulatedOrder order : orders) {
+    const Buffer<float> sums(8 * 64);
+    launch("cluster", {{8}, {64}, 0, false, 4}, order, sums.data);
+    for (int i = 0; i < 8 * 64; i++) EXPECT_EQ(sums.data[i], i < 256 ? 6 : 22);
+  }
+  const EmulatedLaunch four = {{4}, {32}, 0, false, 4};
+  const std::string_view why = "shares with a block that has not started or has ended";
+  expect_message("shares_too_early", four, {std::string(why)});
+  expect_message("shares_too_late", four, {std::string(why)});
+  EXPECT_NE(message_of("waits_alone", four), "");
+  expect_message("cluster", {{6}, {64}, 0, false, 4}, {"6 blocks in clusters of 4"});
 }
 
 TEST(Emulation, FindsThreadsThatWaitForEachOther) {

@@ -108,6 +108,27 @@ TEST(LoopText, LoopsAcrossRows) {
   EXPECT_EQ(std::get<std::shared_ptr<Loop>>(kernel.phases[0].body[0])->across, "a row");
 }
 
+TEST(LoopText, PhasesOfSeveralBlocks) {
+  const std::string head = "kernel k(x: f32[64] in, y: f32[64] out) sizes() {\n";
+  const std::string body = R"( {
+    acc s: f32 = sum lanes 64
+    for c in spread(2) {
+      a: f32 = load x[c]
+      s[c] sum= a
+    }
+    r: f32 = finish s
+    store y[p] = r
+  }
+)";
+  const auto text = [&](std::string_view blocks) {
+    return head + "  phase p in parallel(4) grain 1" + std::string(blocks) + body + "}\n";
+  };
+  const Kernel kernel = parse_kernel(text(" blocks 8"), "<test>");
+  EXPECT_EQ(kernel.phases[0].blocks, 8);
+  EXPECT_EQ(print(kernel), text(" blocks 8"));
+  EXPECT_EQ(print(parse_kernel(text(" blocks 1"), "<test>")), text(""));
+}
+
 // A value may be called like a keyword or anything else.
 TEST(LoopText, OddNames) {
   for (const char* name : {"for", "acc", "store", "inf", "nan", "load", "fetch", "await", "x y",

@@ -70,6 +70,9 @@ TEST(VerifyLoop, Names) {
   EXPECT_EQ(error_of(kernel), "u = neg: no value 'w' here");
   EXPECT_EQ(error_of(kernel_of("", "phase p in parallel(q) grain 1")),
             "phase p: 'q' in its extent is no size");
+  EXPECT_EQ(error_of(kernel_of("", "phase p in parallel(4) grain 1 blocks 8")), "no error");
+  EXPECT_EQ(error_of(kernel_of("", "phase p in parallel(4) grain 1 blocks 3")),
+            "phase p: 3 blocks, not 1, 2, 4 or 8");
 }
 
 TEST(VerifyLoop, DTypes) {

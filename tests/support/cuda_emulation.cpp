@@ -36,6 +36,9 @@ struct EmulatedThread {
   void (*warp)(EmulatedThread*, int operation, int line, unsigned mask, unsigned long value,
                unsigned long* values);
   void (*named_barrier)(EmulatedThread*, unsigned name, unsigned threads, int line);
+  void (*cluster_barrier)(EmulatedThread*, int line);
+  void (*share)(EmulatedThread*, void* place, unsigned rank, const void* from, unsigned long bytes,
+                int line);
   void (*other_threads)(EmulatedThread*);
   void (*fault)(EmulatedThread*, const char* text, int line);
 };
@@ -79,7 +82,7 @@ std::string with_dynamic_shared(const std::string& unit) {
   return std::regex_replace(unit, declaration, "$1* const $2 = ($1*)emulated->dynamic_shared;");
 }
 
-enum class State { ready, at_barrier, at_named_barrier, in_warp, done };
+enum class State { ready, at_barrier, at_named_barrier, at_cluster_barrier, in_warp, done };
 
 struct Thread {
   State state = State::ready;
@@ -101,9 +104,14 @@ struct Block {
   std::vector<std::byte> shared;  // static shared memory while other blocks run
   std::vector<Thread> threads;
   std::vector<Fiber> fibers;
+  bool started = false;
+
+  bool all(State state) const {
+    return std::ranges::all_of(threads, [&](const Thread& t) { return t.state == state; });
+  }
 };
 
-// One launch. Blocks of a cooperative one are alive together.
+// One launch. Blocks of a cooperative one, or of a cluster, are alive together.
 class Launch : public EmulatedThread {
  public:
   Launch(const Library& library, const std::string& symbol, const EmulatedLaunch& launch,
@@ -116,7 +124,7 @@ class Launch : public EmulatedThread {
 
   size_t in_order(size_t i, size_t count) const { return backwards_ ? count - 1 - i : i; }
   void begin(Block& block, size_t number);
-  void run_together(std::vector<Block>& blocks);
+  void run_together();
   bool run_ready(Block& block);
   void enter(size_t thread);
   void wait();
@@ -133,6 +141,9 @@ class Launch : public EmulatedThread {
   static void on_warp(EmulatedThread* self, int operation, int line, unsigned mask,
                       unsigned long value, unsigned long* values);
   static void on_named_barrier(EmulatedThread* self, unsigned name, unsigned threads, int line);
+  static void on_cluster_barrier(EmulatedThread* self, int line);
+  static void on_share(EmulatedThread* self, void* place, unsigned rank, const void* from,
+                       unsigned long bytes, int line);
   static void on_other_threads(EmulatedThread* self);
   static void on_fault(EmulatedThread* self, const char* text, int line);
 
@@ -143,6 +154,7 @@ class Launch : public EmulatedThread {
   Body kernel_;
   size_t threads_;
   Fiber scheduler_;
+  std::vector<Block> blocks_;  // that are alive
   Block* block_ = nullptr;
   size_t thread_ = 0;
   size_t progress_ = 0;  // threads that waited or ended
@@ -178,6 +190,8 @@ Launch::Launch(const Library& library, const std::string& symbol, const Emulated
   barrier = on_barrier;
   warp = on_warp;
   named_barrier = on_named_barrier;
+  cluster_barrier = on_cluster_barrier;
+  share = on_share;
   other_threads = on_other_threads;
   fault = on_fault;
   reinterpret_cast<Attach>(library.entry("emulation_attach"))(this);
@@ -190,29 +204,30 @@ void Launch::begin(Block& block, size_t number) {
   block.threads.assign(threads_, {});
   block.fibers.resize(threads_);
   for (Fiber& fiber : block.fibers) fiber.start(thread_body, this);
+  block.started = false;
 }
 
 void Launch::run() {
   const size_t count = product(launch_.grid);
-  std::vector<Block> blocks;
-  for (size_t i = 0; i < (launch_.cooperative ? count : std::min<size_t>(count, 1)); i++) {
-    blocks.push_back({{}, GuardedMemory(launch_.shared_bytes, poison), {}, {}, {}});
-    begin(blocks.back(), in_order(i, count));
+  const size_t together = launch_.cooperative ? count : std::min<size_t>(count, launch_.cluster);
+  INGOT_CHECK(count == 0 || count % together == 0, "{}: {} blocks in clusters of {}", symbol_,
+              count, together);
+  for (size_t i = 0; i < together; i++) {
+    blocks_.push_back({{}, GuardedMemory(launch_.shared_bytes, poison), {}, {}, {}});
   }
-  if (launch_.cooperative) return run_together(blocks);
-  for (size_t i = 0; i < count; i++) {
-    if (i > 0) begin(blocks[0], in_order(i, count));
-    run_together(blocks);
+  for (size_t first = 0; first < count; first += together) {
+    for (size_t i = 0; i < together; i++) begin(blocks_[i], in_order(first + i, count));
+    run_together();
   }
 }
 
-void Launch::run_together(std::vector<Block>& blocks) {
+void Launch::run_together() {
   constexpr int most_idle_turns = 10000;
   int idle = 0;
   for (bool running = true; running;) {
     running = false;
     const size_t before = progress_;
-    for (Block& block : blocks) {
+    for (Block& block : blocks_) {
       std::copy(block.shared.begin(), block.shared.end(), shared);
       running = run_ready(block) || running;
       std::copy(shared, shared_end, block.shared.begin());
@@ -226,6 +241,7 @@ void Launch::run_together(std::vector<Block>& blocks) {
 // Runs a block until all its threads wait or spin; false when all have ended.
 bool Launch::run_ready(Block& block) {
   block_ = &block;
+  block.started = true;
   block_index = block.index;
   dynamic_shared = block.dynamic.data();
   bool spins = false;
@@ -240,9 +256,10 @@ bool Launch::run_ready(Block& block) {
       spins = spins || block.threads[thread].state == State::ready;
     }
   } while (progress_ != before);
-  const auto ended = [](const Thread& thread) { return thread.state == State::done; };
-  if (std::ranges::all_of(block.threads, ended)) return false;
-  if (!spins) fail_waiting();
+  if (block.all(State::done)) return false;
+  const bool waits_for_others = std::ranges::any_of(
+      block.threads, [](const Thread& t) { return t.state == State::at_cluster_barrier; });
+  if (!spins && !waits_for_others) fail_waiting();
   return true;
 }
 
@@ -368,6 +385,44 @@ void Launch::on_named_barrier(EmulatedThread* self, unsigned name, unsigned coun
   launch.wait();
 }
 
+// Ends once all threads of the cluster that have not ended are in it.
+void Launch::on_cluster_barrier(EmulatedThread* self, int line) {
+  Launch& launch = of(self);
+  launch.block_->threads[launch.thread_] = {State::at_cluster_barrier, 0, line, 0, 0, nullptr};
+  launch.progress_++;
+  const auto arrived = [](const Block& block) {
+    return std::ranges::all_of(block.threads, [](const Thread& thread) {
+      return thread.state == State::done || thread.state == State::at_cluster_barrier;
+    });
+  };
+  if (std::ranges::all_of(launch.blocks_, arrived)) {
+    for (Block& block : launch.blocks_) {
+      for (Thread& thread : block.threads) {
+        if (thread.state == State::at_cluster_barrier) thread.state = State::ready;
+      }
+    }
+  }
+  launch.wait();
+}
+
+void Launch::on_share(EmulatedThread* self, void* place, unsigned rank, const void* from,
+                      unsigned long bytes, int line) {
+  Launch& launch = of(self);
+  const auto offset = static_cast<std::byte*>(place) - launch.shared;
+  const auto target = std::ranges::find_if(launch.blocks_, [&](const Block& block) {
+    return block.index.x % launch.launch_.cluster == rank;
+  });
+  if (offset < 0 || static_cast<std::byte*>(place) + bytes > launch.shared_end ||
+      target == launch.blocks_.end()) {
+    on_fault(self, "shares what is not in a cluster's static shared memory", line);
+  }
+  if (!target->started || target->all(State::done)) {
+    on_fault(self, "shares with a block that has not started or has ended", line);
+  }
+  const bool own = &*target == launch.block_;
+  std::memcpy(own ? place : target->shared.data() + offset, from, bytes);
+}
+
 void Launch::on_other_threads(EmulatedThread* self) { of(self).wait(); }
 
 void Launch::on_fault(EmulatedThread* self, const char* text, int line) {
@@ -387,7 +442,8 @@ void Launch::fail_waiting() {
     if (std::ranges::any_of(told, [&](const Thread* t) { return t->same_wait(thread); })) continue;
     told.push_back(&thread);
     const std::string what =
-        thread.state == State::at_barrier ? "the block's barrier"
+        thread.state == State::at_barrier           ? "the block's barrier"
+        : thread.state == State::at_cluster_barrier ? "the cluster's barrier"
         : thread.state == State::at_named_barrier
             ? fmt::format("barrier {} for {} threads", thread.mask, thread.value)
             : fmt::format("a warp's {} with mask {:08x}",

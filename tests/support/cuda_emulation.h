@@ -1,8 +1,8 @@
 // CUDA kernels on the host: the emitted text, compiled by the host compiler behind a preamble
 // (cuda_emulation.inc) that has what CUDA C++ has without a header. The threads of a block are
 // fibers that take turns at barriers, shuffles and votes, one at a time; blocks run one after the
-// other, those of a cooperative launch in turns. Bits are the device's, but for the payload of
-// NaNs.
+// other, those of a cooperative launch or of a cluster in turns. Bits are the device's, but for the
+// payload of NaNs.
 //
 // Found and reported as Error{internal}: threads that wait for each other at different barriers or
 // in different warp operations, a shuffle from a lane that takes no part, accesses off their
@@ -29,6 +29,7 @@ struct EmulatedLaunch {
   EmulatedDim grid = {}, block = {};
   int64_t shared_bytes = 0;  // dynamic
   bool cooperative = false;  // blocks may wait for each other
+  unsigned cluster = 1;      // blocks that may do so, and write to each other's shared memory
 };
 
 // Another order in which threads and blocks run must not change a bit.

@@ -51,9 +51,9 @@ struct Kernels {
 
 EmulatedLaunch emulated(const CudaLaunch& launch) {
   const auto size = [](const unsigned* sizes) { return EmulatedDim{sizes[0], sizes[1], sizes[2]}; };
-  INGOT_CHECK(launch.cluster[0] * launch.cluster[1] * launch.cluster[2] == 1,
-              "clusters are not emulated");
-  return {size(launch.grid), size(launch.block), launch.shared_bytes, launch.cooperative};
+  INGOT_CHECK(launch.cluster[1] * launch.cluster[2] == 1, "clusters of several rows");
+  return {size(launch.grid), size(launch.block), launch.shared_bytes, launch.cooperative,
+          launch.cluster[0]};
 }
 
 }  // namespace

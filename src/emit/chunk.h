@@ -23,6 +23,10 @@ struct Target {
   int block = 1;                                                       // threads of a block
   int least_block = 0;  // of a launch with few blocks; 0: as many
   int blocks = 1;       // of a cluster that shares an iteration
+  // After it all threads of an iteration see what its warps have left for the others.
+  std::string_view barrier() const {
+    return blocks > 1 ? "cluster_barrier();" : "__syncthreads();";
+  }
 };
 
 // A value or accumulator of the IR in the emitted text.

@@ -58,7 +58,6 @@ class Emitter : private LaneQuestions {
   std::string rounded(std::string text, DType dtype) const;
   std::string finished(const std::string& text, Op op, DType dtype) const;
   std::string team_argument() const;
-  std::string_view team_barrier() const;
   std::string load_text(const loop::Load& load);
   std::string kept_text(const loop::Load& load);
   void emit_kept(const loop::Load& load);

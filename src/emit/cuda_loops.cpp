@@ -379,11 +379,6 @@ void Emitter::fold_parts(const std::vector<std::string>& totals, int64_t count) 
   }
 }
 
-// After it all threads of an iteration see the parts that its warps have left.
-std::string_view Emitter::team_barrier() const {
-  return target_.blocks > 1 ? "cluster_barrier();" : "__syncthreads();";
-}
-
 // All parts of a row, or those of the warps' last `round`.
 void Emitter::combine_totals(const std::vector<std::string>& totals, const std::string& extent,
                              const std::string& round, std::optional<int64_t> count) {
@@ -406,7 +401,7 @@ void Emitter::combine_totals(const std::vector<std::string>& totals, const std::
     combine_parts(totals, fmt::format("{} + {}", first, lane), extent);
   }
   close();
-  if (!count) line(std::string(team_barrier()));
+  if (!count) line(std::string(target_.barrier()));
 }
 
 // Every warp runs one iteration at a time and leaves its parts of the sums in shared memory: all of
@@ -451,9 +446,9 @@ void Emitter::spread_loop(const Loop& loop) {
   statements(loop.body);
   close();
   if (!once && count) close();
-  if (shares || !totals.empty()) line(std::string(team_barrier()));
+  if (shares || !totals.empty()) line(std::string(target_.barrier()));
   if (!totals.empty()) combine_totals(totals, extent, round, count);
-  if (count && serial_.size() > 1 && !totals.empty()) line(std::string(team_barrier()));
+  if (count && serial_.size() > 1 && !totals.empty()) line(std::string(target_.barrier()));
   if (!once && !count) close();
   names_.close();
 }

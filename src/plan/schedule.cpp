@@ -268,16 +268,26 @@ int64_t narrowest_bytes(const Graph& graph, const Group& group) {
   return bytes;
 }
 
-// Whether a thread has the registers for its part of so many elements of `bytes`, a warp for each
-// chunk, besides `others`.
-bool fits_registers(int64_t elements, int64_t bytes, const DeviceModel& device, int blocks,
-                    int64_t others = cuda::other_registers(cuda::row_lanes)) {
+// The blocks, at most `most` and more than one only as a cluster, whose threads have the registers
+// for a row of so many elements of `bytes` besides `others`: a warp for each chunk. 0: they do not.
+// Two clusters share their multiprocessors where they can: one loads while the other waits.
+int blocks_for_row(int64_t elements, int64_t bytes, int64_t others, int most,
+                   const DeviceModel& device) {
   const int64_t chunks = (elements + trailing_chunk - 1) / trailing_chunk;
-  const int64_t warps = (chunks + blocks - 1) / blocks;
   const int64_t length = std::min(elements, trailing_chunk);
   const int64_t used = (length + cuda::warp - 1) / cuda::warp * bytes / 4;
-  return used <= row_registers && warps <= cuda::most_warps &&
-         (used + others) * cuda::warp * warps <= device.registers_per_sm;
+  auto fits = [&](int blocks, int64_t registers) {
+    const int64_t warps = (chunks + blocks - 1) / blocks;
+    return used <= row_registers && warps <= cuda::most_warps &&
+           (used + others) * cuda::warp * warps <= registers;
+  };
+  if (fits(1, device.registers_per_sm)) return 1;
+  for (const int64_t clusters : {2, 1}) {
+    for (int blocks = 2; blocks <= most; blocks *= 2) {
+      if (fits(blocks, device.registers_per_sm / clusters)) return blocks;
+    }
+  }
+  return 0;
 }
 
 // The buffers that a chunk of a row reads, if it comes back to them.
@@ -299,12 +309,13 @@ std::vector<NodeId> kept_chunks(const Graph& graph, const Group& group, const An
     kept.push_back(id);
     bytes += byte_size(graph[id].type.dtype);
   }
-  return fits_registers(trailing_chunk, bytes, device, 1) ? kept : std::vector<NodeId>{};
+  constexpr int64_t others = cuda::other_registers(cuda::row_lanes);
+  const bool fits = blocks_for_row(trailing_chunk, bytes, others, 1, device) > 0;
+  return fits ? kept : std::vector<NodeId>{};
 }
 
-// The values that all passes of a row come back to, and the fewest blocks whose threads have the
-// registers for it: of a cluster, where the device has them. What is read alone where those for
-// computed ones are missing.
+// The values that all passes of a row come back to, and the blocks whose threads keep them. What is
+// read alone where the registers for computed ones are missing.
 struct KeptRow {
   std::vector<NodeId> values;
   int blocks = 1;
@@ -339,15 +350,13 @@ KeptRow kept_row(const Graph& graph, const Group& group, const GroupCost& cost,
   const bool whole = length % trailing_chunk == 0;
   const bool all =
       cost.staged.empty() || own <= (whole ? turning_registers : turning_registers_of_parts);
-  const int64_t others =
-      cuda::other_registers(cuda::row_lanes) * (whole || cost.staged.empty() ? 1 : 2);
+  constexpr int64_t others = cuda::other_registers(cuda::row_lanes);
+  const int64_t of_kept = whole || cost.staged.empty() ? others : 2 * others;
   const int most = group.domain.columns.empty() ? device.largest_cluster() : 1;
-  for (int blocks = 1; all && blocks <= most; blocks *= 2) {
-    if (fits_registers(length, bytes, device, blocks, others)) return {kept, blocks};
-  }
-  for (int blocks = 1; blocks <= most; blocks *= 2) {
-    if (fits_registers(length, read_bytes, device, blocks)) return {read, blocks};
-  }
+  const int blocks = all ? blocks_for_row(length, bytes, of_kept, most, device) : 0;
+  if (blocks > 0) return {kept, blocks};
+  const int of_read = blocks_for_row(length, read_bytes, others, most, device);
+  if (of_read > 0) return {read, of_read};
   return {};
 }
 

@@ -635,6 +635,18 @@ inline Value rms_norm(Program& program, Value x, Value gamma, Dims dims = {-1},
                     std::move(name));
 }
 
+// softmax(q k^T * scale) v of q[..., L, D], k[..., S, D] and v[..., S, E]; a query that sees no key
+// gives 0. scale=0: 1 / sqrt(D). mask, broadcast to [..., L, S]: bool, true where a key is seen, or
+// q's dtype, added to the scores. causal: query i sees keys 0 to i.
+inline Value attention(Program& program, Value q, Value k, Value v,
+                       std::optional<Value> mask = std::nullopt, double scale = 0,
+                       bool causal = false, std::string name = {}) {
+  std::vector<Value> operands = {q, k, v};
+  if (mask) operands.push_back(*mask);
+  return program.op("attention", std::move(operands), {{"scale", scale}, {"causal", causal}},
+                    std::move(name));
+}
+
 // layer_norm over each of the groups of channels (dimension 1) and all dimensions after them; gamma
 // and beta have one element a channel.
 inline Value group_norm(Program& program, Value x, Value gamma, Value beta, int64_t groups,

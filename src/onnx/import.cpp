@@ -20,14 +20,15 @@ Location place(const std::string& path, std::string node = {}) {
   return {.file = path, .line = 0, .column = 0, .source_line = {}, .node = std::move(node)};
 }
 
-constexpr int64_t first_opset = 7, last_opset = 21;
+constexpr int64_t first_opset = 7, last_opset = 23;
 
 const std::map<std::string_view, Handler>& all_handlers() {
   static const std::map<std::string_view, Handler> handlers = [] {
     std::map<std::string_view, Handler> out;
     for (const HandlerTable& table :
          {movement_handlers(), creation_handlers(), elementwise_handlers(), reduction_handlers(),
-          product_handlers(), size_handlers(), resize_handlers(), loss_handlers()}) {
+          product_handlers(), size_handlers(), resize_handlers(), loss_handlers(),
+          attention_handlers()}) {
       out.insert(table.begin(), table.end());
     }
     return out;

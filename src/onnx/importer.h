@@ -129,6 +129,7 @@ HandlerTable product_handlers();
 HandlerTable size_handlers();
 HandlerTable resize_handlers();
 HandlerTable loss_handlers();
+HandlerTable attention_handlers();
 
 // A row whose ONNX names have this one, if its operands and attributes are the ONNX op's.
 const OpInfo* row_of(std::string_view op_type);

@@ -179,9 +179,11 @@ NodeId NodeContext::checked(NodeId id) const {
 
 // What the file asks for may be well formed and yet not in the op table.
 void NodeContext::check_dtypes(Op op, const std::vector<NodeId>& operands) const {
-  for (NodeId id : operands) {
-    if (accepts(op_info(op).operands, dtype(id))) continue;
-    unsupported(fmt::format("of {}", dtype_name(dtype(id))));
+  const OpInfo& info = op_info(op);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const DType own = dtype(operands[i]);
+    if (accepts(info.operands, own) || has_own_dtype(info, i, own)) continue;
+    unsupported(fmt::format("of {}", dtype_name(own)));
   }
 }
 

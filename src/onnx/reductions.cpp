@@ -212,6 +212,17 @@ void layer_norm(NodeContext& n) {
   n.result(Op::rsqrt, {shifted}, {}, 2);
 }
 
+void rms_norm(NodeContext& n) {
+  NodeId x = n.input(0), gamma = n.input(1);
+  if (n.int_attr("stash_type", 1) != 1) n.unsupported("stash_type other than FLOAT");
+  if (n.dtype(gamma) != n.dtype(x)) n.unsupported("a scale of another type than X");
+  std::vector<int> dims(n.shape(x).size());
+  std::iota(dims.begin(), dims.end(), 0);
+  dims.erase(dims.begin(), dims.begin() + n.axis(n.int_attr("axis", -1), n.rank(x)));
+  n.result(Op::rms_norm, {x, gamma},
+           {{"dims", as_sizes(dims)}, {"epsilon", n.float_attr("epsilon", 1e-5)}});
+}
+
 // [channels] as [channels, 1, 1…], to stand beside [batch, channels, …].
 NodeId per_channel(NodeContext& n, NodeId x, size_t i, std::string_view name) {
   NodeId values = n.input(i);
@@ -393,6 +404,7 @@ HandlerTable reduction_handlers() {
           {"Softmax", softmax},
           {"LogSoftmax", log_softmax},
           {"LayerNormalization", layer_norm},
+          {"RMSNormalization", rms_norm},
           {"BatchNormalization", batch_norm},
           {"InstanceNormalization", instance_norm},
           {"GroupNormalization", group_norm}};

@@ -118,23 +118,26 @@ void check_attrs(const Context& c) {
   }
 }
 
-// Operands that stand apart from the others: select's mask, ids.
-bool has_own_dtype(const Context& c, size_t operand) {
-  return (c.info.rule == DTypeRule::second && operand == 0) ||
-         ((c.info.flags & OpFlag::ids) != 0 && operand == 1);
+// select's mask, or attention's, which may also be added to the scores.
+bool takes_mask(const OpInfo& info, size_t operand) {
+  return info.op == Op::attention ? operand == 3 : info.rule == DTypeRule::second && operand == 0;
 }
 
 void check_dtypes(const Context& c) {
   std::optional<DType> common;
   for (size_t i = 0; i < c.operands.size(); i++) {
     const DType dtype = c.operands[i].dtype;
-    if (has_own_dtype(c, i)) {
-      const bool mask = c.info.rule == DTypeRule::second;
+    const bool mask = takes_mask(c.info, i);
+    if (has_own_dtype(c.info, i, dtype)) {
       if (!accepts(mask ? DTypeSet::boolean : DTypeSet::integer, dtype)) {
         c.fail(mask ? "the mask must be bool; compare first, as in ne(mask, 0)"
                     : "the ids must be integers; cast first: cast(ids, dtype=i64)");
       }
       continue;
+    }
+    if (mask && dtype != c.operands[0].dtype) {
+      c.fail(fmt::format("the mask must be bool, true where seen, or {}, added to the scores",
+                         dtype_name(c.operands[0].dtype)));
     }
     if (!accepts(c.info.operands, dtype)) {
       c.fail(fmt::format("does not take {}, only{}; cast first, as in cast(x, dtype={})",
@@ -236,6 +239,12 @@ TensorType infer_type(Op op, std::span<const TensorType> operands, const Attrs& 
     const std::string& message = error.message();
     c.fail(message.starts_with(head) ? message.substr(head.size()) : message);
   }
+}
+
+bool has_own_dtype(const OpInfo& info, size_t operand, DType dtype) {
+  const bool added = info.op == Op::attention && dtype != DType::boolean;
+  if (takes_mask(info, operand)) return !added;
+  return (info.flags & OpFlag::ids) != 0 && operand == 1;
 }
 
 Shape broadcast_shapes(const Shape& a, const Shape& b, std::vector<SizeEquality>* equalities) {

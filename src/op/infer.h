@@ -27,6 +27,9 @@ struct SizeEquality {
 TensorType infer_type(Op op, std::span<const TensorType> operands, const Attrs& attrs,
                       std::vector<SizeEquality>* equalities);
 
+// Whether this operand stands apart from the others' dtype: masks, ids.
+bool has_own_dtype(const OpInfo& info, size_t operand, DType dtype);
+
 // A slice along one dimension with NumPy's clamping done: elements start, start + step, …
 struct SliceRange {
   Sym start, step, size;

@@ -256,6 +256,32 @@ Shape matmul(const Context& c) {
   return shape;
 }
 
+Shape attention(const Context& c) {
+  const Shape &q = c.operands[0].shape, &k = c.operands[1].shape, &v = c.operands[2].shape;
+  if (q.size() < 2 || k.size() < 2 || v.size() < 2) {
+    c.fail("takes q[..., L, D], k[..., S, D] and v[..., S, E]");
+  }
+  const auto batch = [](const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); };
+  c.equal_sizes(q.back(), k.back(), "inner sizes");
+  const Sym keys = c.equal_sizes(k[k.size() - 2], v[v.size() - 2], "keys and values");
+  Shape shape = c.broadcast(c.broadcast(batch(q), batch(k)), batch(v));
+  Shape scores = c.broadcast(batch(q), batch(k));
+  scores.insert(scores.end(), {q[q.size() - 2], keys});
+  if (c.operands.size() > 3) {
+    const Shape& mask = c.operands[3].shape;
+    const bool fits = mask.size() <= scores.size();
+    const Shape seen = fits ? c.broadcast(scores, mask) : scores;
+    bool grows = !fits;
+    for (size_t d = 0; d < scores.size(); ++d) grows |= scores[d].is(1) && !seen[d].is(1);
+    if (grows) {
+      c.fail(fmt::format("a mask of shape {} does not broadcast to {}", shape_text(mask),
+                         shape_text(scores)));
+    }
+  }
+  shape.insert(shape.end(), {q[q.size() - 2], v.back()});
+  return shape;
+}
+
 // gamma and beta: either broadcast onto x, or one size for each of `dims`, in order.
 void check_parameter(const Context& c, const Shape& parameter, const std::vector<int>& dims) {
   const Shape& x = c.operands[0].shape;
@@ -383,6 +409,8 @@ Shape structured_shape(const Context& c) {
       return matmul(c);
     case Op::conv:
       return conv(c);
+    case Op::attention:
+      return attention(c);
     case Op::cumsum:
     case Op::softmax:
     case Op::log_softmax:

@@ -57,6 +57,8 @@ std::vector<std::string> operand_names(const OpInfo& info) {
       return {"x", "gamma", "beta", "mean", "var"};
     case Op::matmul:
       return {"a", "b"};
+    case Op::attention:
+      return {"q", "k", "v", "mask"};
     case Op::conv:
       return {"x", "w", "bias"};
     case Op::layer_norm:

@@ -18,7 +18,7 @@ Plan make_plan(const Graph& graph, const DeviceModel& device, const PlanOptions&
   Partition parts = partition(graph, units, device, options);
   plan.groups = build_groups(graph, units, parts.parts, device, options);
   split(graph, units, device, options, &parts, &plan.groups);
-  const SourceOps ops = source_ops(graph, units, parts.separate);
+  const SourceOps ops = source_ops(graph, units, parts.separate, device, options);
   plan.decisions = account(graph, units, std::move(parts.edges), plan.groups, ops);
   narrow(graph, device, &plan);
   plan.separate_bytes = ops.separate.total;

@@ -328,7 +328,7 @@ Plan parse_plan(const Graph& graph, std::string_view text, const std::string& fi
     }
   }
   UnitGraph units = make_units(graph);
-  const SourceOps ops = source_ops(graph, units, separate(graph, units));
+  const SourceOps ops = source_ops(graph, units, separate(graph, units), device, options);
   plan.decisions = account(graph, units, edges_of(graph, units, plan.groups), plan.groups, ops);
   narrow(graph, device, &plan);
   plan.separate_bytes = ops.separate.total;

@@ -7,8 +7,9 @@ namespace {
 
 class Counter {
  public:
-  Counter(const Graph& graph, const UnitGraph& units, const SeparateBytes& alone)
-      : graph_(graph), units_(units), alone_(alone) {}
+  Counter(const Graph& graph, const UnitGraph& units, const SeparateBytes& alone,
+          const DeviceModel& device, const PlanOptions& options)
+      : graph_(graph), units_(units), alone_(alone), device_(device), options_(options) {}
 
   SourceOps run() {
     find_parts();
@@ -24,27 +25,69 @@ class Counter {
  private:
   // A unit's op is known by the result of the last of its parts.
   void find_parts() {
-    std::map<int32_t, std::vector<int>> of_source;
+    std::map<std::pair<int32_t, int>, std::vector<int>> kernels;  // op and part of the plan → units
+    const std::vector<int> part_of = parts_around_products();
     for (size_t u = 0; u < units_.units.size(); ++u) {
       ops_.whole.push_back(static_cast<int>(u));
       ops_.parts.push_back(1);
-      const int32_t source = graph_[units_.units[u].result].source;
-      if (source >= 0 && !units_.units[u].copy) of_source[source].push_back(static_cast<int>(u));
+      const int32_t source = source_of(u);
+      if (source >= 0) kernels[{source, part_of[u]}].push_back(static_cast<int>(u));
     }
     ops_.inner.assign(graph_.nodes.size(), false);
-    for (const auto& [source, parts] : of_source) {
+    for (const auto& [kernel, parts] : kernels) {
       if (parts.size() < 2) continue;
       const auto result = [&](int u) { return units_.units[static_cast<size_t>(u)].result; };
       const int last = *std::ranges::max_element(parts, {}, result);
+      const bool whole_op = kernel.second < 0;
       for (const int u : parts) {
         ops_.whole[static_cast<size_t>(u)] = last;
         ops_.parts[static_cast<size_t>(u)] = static_cast<int>(parts.size());
         for (const NodeId id : units_.units[static_cast<size_t>(u)].nodes) {
-          ops_.inner[static_cast<size_t>(id)] =
-              id != result(last) && !units_.graph_output[static_cast<size_t>(id)];
+          ops_.inner[static_cast<size_t>(id)] = id != result(last) &&
+                                                !units_.graph_output[static_cast<size_t>(id)] &&
+                                                (whole_op || stays_in(parts, id));
         }
       }
     }
+  }
+
+  // The op of a unit; -1 of copies.
+  int32_t source_of(size_t u) const {
+    return units_.units[u].copy ? -1 : graph_[units_.units[u].result].source;
+  }
+
+  bool stays_in(const std::vector<int>& parts, NodeId value) const {
+    const std::vector<int>& readers = units_.readers[static_cast<size_t>(value)];
+    return std::ranges::includes(parts, readers);  // both ascending
+  }
+
+  // Unit → the part of the plan without fusion that it is in, of ops with products among several
+  // units; -1 of others.
+  std::vector<int> parts_around_products() const {
+    std::map<int32_t, int> units_of;
+    std::set<int32_t> with_product;
+    for (size_t u = 0; u < units_.units.size(); ++u) {
+      const int32_t source = source_of(u);
+      if (source < 0) continue;
+      ++units_of[source];
+      const auto product = [&](NodeId id) { return is_contraction(graph_, id); };
+      if (std::ranges::any_of(units_.units[u].nodes, product)) with_product.insert(source);
+    }
+    std::erase_if(with_product, [&](int32_t source) { return units_of[source] < 2; });
+    std::vector<int> part_of(units_.units.size(), -1);
+    if (with_product.empty()) return part_of;
+    PlanOptions apart = options_;
+    apart.fusion = FusionMode::off;
+    const std::vector<Part> parts = partition(graph_, units_, device_, apart).parts;
+    for (size_t p = 0; p < parts.size(); ++p) {
+      for (const NodeId id : parts[p].nodes) {
+        const int u = units_.unit_of[static_cast<size_t>(id)];
+        if (u >= 0 && with_product.contains(source_of(static_cast<size_t>(u)))) {
+          part_of[static_cast<size_t>(u)] = static_cast<int>(p);
+        }
+      }
+    }
+    return part_of;
   }
 
   // What of a unit's op no earlier part has read; in the place of another op's parts what those
@@ -82,14 +125,17 @@ class Counter {
   const Graph& graph_;
   const UnitGraph& units_;
   const SeparateBytes& alone_;
+  const DeviceModel& device_;
+  const PlanOptions& options_;
   std::map<int, std::set<NodeId>> seen_;  // by whole op
   SourceOps ops_;
 };
 
 }  // namespace
 
-SourceOps source_ops(const Graph& graph, const UnitGraph& units, const SeparateBytes& alone) {
-  return Counter(graph, units, alone).run();
+SourceOps source_ops(const Graph& graph, const UnitGraph& units, const SeparateBytes& alone,
+                     const DeviceModel& device, const PlanOptions& options) {
+  return Counter(graph, units, alone, device, options).run();
 }
 
 }  // namespace ingot

@@ -1,5 +1,6 @@
 // Ops of the program as they are counted: one kernel each, which reads the operands and writes the
-// result, also where the planner works with the parts of one (plan/units.h).
+// result, also where the planner works with the parts of one (plan/units.h). An op around products
+// cannot be one kernel: it is counted as those that it takes with fusion off.
 #pragma once
 
 #include "plan/partition.h"
@@ -7,15 +8,16 @@
 namespace ingot {
 
 struct SourceOps {
-  std::vector<int> whole;   // unit → the unit by whose result people know its op
+  std::vector<int> whole;   // unit → the unit by whose result people know its op, or kernel of it
   std::vector<bool> inner;  // node → whether it is part of an op that is several units
   SeparateBytes separate;   // of each unit what its op moves alone; nothing moves between parts
   int64_t kernels = 0;      // that the ops take one by one
   bool is_split(int unit) const { return parts[static_cast<size_t>(unit)] > 1; }
-  std::vector<int> parts;  // unit → the number of units of its op
+  std::vector<int> parts;  // unit → the number of units of its op, or kernel of it
 };
 
 // `alone`: what every unit moves alone.
-SourceOps source_ops(const Graph& graph, const UnitGraph& units, const SeparateBytes& alone);
+SourceOps source_ops(const Graph& graph, const UnitGraph& units, const SeparateBytes& alone,
+                     const DeviceModel& device, const PlanOptions& options);
 
 }  // namespace ingot

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "graph/evaluate.h"
+#include "graph/passes/passes.h"
 #include "plan/plan_words.h"
 #include "report/check_cases.h"
 #include "report/compare.h"
@@ -41,6 +42,7 @@ int64_t reduced_length(const Graph& graph, const Node& node, const Bindings& siz
   return right_count / std::max<int64_t>(1, weights[0].evaluate(sizes));
 }
 
+// Of a graph without composites: an attention holds two products.
 ProductFacts product_facts(const Graph& graph, const Bindings& sizes) {
   ProductFacts facts;
   for (const Node& node : graph.nodes) {
@@ -240,7 +242,7 @@ Json skipped(const CheckCase& the_case, const std::string& why) {
 
 Json run_case(const Graph& source, const std::vector<CheckProgram>& programs,
               const CheckCase& the_case, bool is_own, const CheckSettings& settings) {
-  const ProductFacts products = product_facts(source, the_case.sizes);
+  const ProductFacts products = product_facts(decompose(source), the_case.sizes);
   const bool exact = settings.numerics == Numerics::exact;
   // Where a reference decides nothing (see OutputCheck), none is computed.
   const bool needs_reference = !the_case.special || !products.any;

@@ -184,6 +184,8 @@ std::string call_of(const OpInfo& info) {
       return "z, g, g, groups=2";
     case Op::batch_norm:
       return "z, g, g, g, g";
+    case Op::attention:
+      return "x, x, x, causal=true";
     case Op::scatter_add:
       return "g, i, g";
     case Op::random:

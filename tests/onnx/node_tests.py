@@ -29,7 +29,7 @@ except ImportError as missing:
     print(f"skipped: {missing}; `pip install onnx` makes these tests run")
     sys.exit(0)
 
-FIRST, LAST = 7, 21  # ingot's opsets
+FIRST, LAST = 7, 23  # ingot's opsets
 RANDOM = ("test_bernoulli", "test_training_dropout")  # but for those with ratio 0
 
 
@@ -113,7 +113,7 @@ def with_constants(model, inputs, kept):
 def run_case(case, program, cache, folder):
     model = at_our_opset(onnx.ModelProto.FromString(case.model.SerializeToString()))
     if model is None:
-        return "other", "no form in opset 7 to 21"
+        return "other", "no form in opset 7 to 23"
     result = run_model(case, model, case.data_sets, program, cache, folder)
     if result[0] != "refused" or len(case.data_sets) != 1:
         return result
@@ -168,7 +168,7 @@ def collected(only):
 
 
 def forms_of(name):
-    """The versions of the op that are in force somewhere in opset 7 to 21."""
+    """The versions of the op that are in force somewhere in opset 7 to 23."""
     versions = sorted(s.since_version for s in onnx.defs.get_all_schemas_with_history()
                       if s.name == name and s.domain == "" and s.since_version <= LAST)
     return [v for i, v in enumerate(versions) if i + 1 == len(versions) or versions[i + 1] > FIRST]
@@ -193,9 +193,9 @@ def document(program, cases, results):
     lines = ["# ONNX", "",
              "<!-- Made by tests/onnx/node_tests.py --docs from the importer's table and the package -->",
              "",
-             "Opsets 7 to 21. An op is imported in the form of its version. The third column counts "
+             "Opsets 7 to 23. An op is imported in the form of its version. The third column counts "
              f"the node tests of the Python package onnx {onnx.__version__}: passed, and refused with "
-             "their reasons. Those of newer opsets run as opset 21 where the op has the same form; "
+             "their reasons. Those of newer opsets run as opset 23 where the op has the same form; "
              f"what is refused with inputs at run time is tried with constants. In all {total['passed']} pass, {total['failed']} fail, "
              f"{total['refused']} are refused, and {total['other']} need a newer opset or another "
              "domain.", "", "| op | versions | tests |", "|---|---|---|"]

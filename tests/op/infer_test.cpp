@@ -137,6 +137,38 @@ TEST(Infer, Norms) {
             "rms_norm: f32[], f32[3]: gamma and beta of shape [3] do not broadcast to []");
 }
 
+TEST(Infer, Attention) {
+  EXPECT_EQ(infer(Op::attention, {"bf16[B, 8, L, 64]", "bf16[B, 1, S, 64]", "bf16[S, 32]"}),
+            "bf16[B, 8, L, 32]");
+  EXPECT_EQ(infer(Op::attention, {"f32[L, 64]", "f32[S, 64]", "f32[S, 32]", "bool[L, S]"}),
+            "f32[L, 32]");
+  EXPECT_EQ(infer(Op::attention, {"f32[L, D]", "f32[S, 64]", "f32[T, 32]", "f32[S]"}),
+            "f32[L, 32] {D = 64} {S = T}");
+  EXPECT_EQ(infer(Op::attention, {"f32[4]", "f32[5, 4]", "f32[5, 4]"}),
+            "attention: f32[4], f32[5, 4], f32[5, 4]: takes q[..., L, D], k[..., S, D] and v[..., "
+            "S, E]");
+  EXPECT_EQ(infer(Op::attention, {"f32[3, 4]", "f32[5, 6]", "f32[5, 4]"}),
+            "attention: f32[3, 4], f32[5, 6], f32[5, 4]: inner sizes 4 and 6 differ");
+  EXPECT_EQ(infer(Op::attention, {"f32[3, 4]", "f32[5, 4]", "f32[6, 4]"}),
+            "attention: f32[3, 4], f32[5, 4], f32[6, 4]: keys and values 5 and 6 differ");
+  EXPECT_EQ(infer(Op::attention, {"f32[3, 4]", "f32[5, 4]", "f32[5, 4]", "bool[4, 5]"}),
+            "attention: f32[3, 4], f32[5, 4], f32[5, 4], bool[4, 5]: sizes 3 and 4 differ");
+  EXPECT_EQ(infer(Op::attention, {"f32[1, 4]", "f32[5, 4]", "f32[5, 4]", "bool[3, 5]"}),
+            "attention: f32[1, 4], f32[5, 4], f32[5, 4], bool[3, 5]: a mask of shape [3, 5] does "
+            "not broadcast to [1, 5]");
+  EXPECT_EQ(infer(Op::attention, {"f32[3, 4]", "f32[5, 4]", "f32[5, 4]", "bool[2, 3, 5]"}),
+            "attention: f32[3, 4], f32[5, 4], f32[5, 4], bool[2, 3, 5]: a mask of shape [2, 3, 5] "
+            "does not broadcast to [3, 5]");
+  for (const char* mask : {"i32[5]", "bf16[5]"}) {
+    EXPECT_EQ(infer(Op::attention, {"f32[3, 4]", "f32[5, 4]", "f32[5, 4]", mask}),
+              std::string("attention: f32[3, 4], f32[5, 4], f32[5, 4], ") + mask +
+                  ": the mask must be bool, true where seen, or f32, added to the scores");
+  }
+  EXPECT_EQ(infer(Op::attention, {"f32[3, 4]", "bf16[5, 4]", "bf16[5, 4]"}),
+            "attention: f32[3, 4], bf16[5, 4], bf16[5, 4]: dtypes f32 and bf16 differ; cast one of "
+            "them, as in cast(x, dtype=f32)");
+}
+
 TEST(Infer, Reshape) {
   const auto to = [](const std::string& shape) { return Attrs{{"shape", sizes(shape)}}; };
   EXPECT_EQ(infer(Op::reshape, {"f32[B, 12]"}, to("B, 3, 4")), "f32[B, 3, 4]");

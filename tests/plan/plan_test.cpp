@@ -43,6 +43,29 @@ TEST(Plan, OffIsOneKernelForEachOpAndMovesTheSeparateBytes) {
   expect_sums(p);
 }
 
+// It cannot be one kernel: separate it is those that it takes, with what lies between them in
+// memory.
+TEST(Plan, AnOpAroundProductsIsCountedAsTheKernelsItTakes) {
+  const std::string text =
+      "graph g(q: f32[8, 64, 16], k: f32[8, 32, 16], v: f32[8, 32, 16], m: bool[64, 32]) {"
+      " y = attention(q, k, v, m) return y }";
+  for (FusionMode mode : {FusionMode::off, FusionMode::automatic}) {
+    const Planned p = planned(text, mode);
+    EXPECT_EQ(p.graph.sources.size(), 1u);
+    EXPECT_EQ(p.plan.separate_kernels, static_cast<int64_t>(p.plan.groups.size()))
+        << print(p.graph, p.plan);
+    EXPECT_EQ(p.plan.separate_bytes.evaluate({}), p.fused({})) << print(p.graph, p.plan);
+    expect_sums(p);
+  }
+  const Planned more = planned(
+      "graph g(q: bf16[8, 64, 16], k: bf16[8, 32, 16], v: bf16[8, 32, 16]) {"
+      " s = mul(q, 0.5) y = attention(s, k, v, causal=true) r = relu(y) return r }");
+  EXPECT_EQ(more.plan.separate_kernels, static_cast<int64_t>(more.plan.groups.size()) + 2)
+      << print(more.graph, more.plan);
+  EXPECT_GT(more.plan.separate_bytes.evaluate({}), more.fused({})) << print(more.graph, more.plan);
+  expect_sums(more);
+}
+
 TEST(Plan, ChainOfKOpsFallsAsTwoKToTwo) {
   for (int k : {2, 5, 40, 120}) {
     std::string text = "graph g(x: f32[B, 64]) { t0 = neg(x)";

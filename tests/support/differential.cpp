@@ -98,7 +98,7 @@ std::vector<Case> cases_of(const Trial& trial, double most = most_elements) {
 std::set<size_t> library_outputs(const Trial& trial) {
   std::set<size_t> outputs;
   if (!trial.library_order) return outputs;
-  const Graph& graph = trial.source;
+  const Graph graph = decompose(trial.source);  // an attention holds products
   std::vector<bool> depends(graph.nodes.size(), false);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];

@@ -96,6 +96,7 @@ class Generator {
   NodeId whole(NodeId a, bool is_left);
   void matmul();
   void conv();
+  void attention();
 
   void choose_outputs();
 

@@ -181,6 +181,8 @@ void Generator::step() {
       {1, &Generator::by_channel},
   };
   if ((options_.products || options_.whole_products) && random_.chance(15)) {
+    // The weights of an attention are no whole numbers.
+    if (options_.products && random_.chance(20)) return attention();
     return random_.chance(70) ? matmul() : conv();
   }
   int64_t left = random_.below(132);

@@ -271,7 +271,7 @@ AttrValue Generator::any_attr(const AttrInfo& attr, NodeId a) {
 
 void Generator::any_row() {
   const OpInfo& info = random_.pick(all_ops());
-  const bool product = info.category == Category::contraction;
+  const bool product = info.category == Category::contraction || info.op == Op::attention;
   // Ids out of range are errors; the steps of these ops choose theirs.
   const bool picks = (info.flags & OpFlag::ids) != 0 && info.op != Op::gather;
   if (info.op == Op::input || info.op == Op::constant || product || picks) return;
@@ -392,6 +392,36 @@ void Generator::conv() {
   }
   keep(add(Op::conv, operands,
            {{"strides", strides}, {"pads", low}, {"dilations", dilations}, {"groups", groups}}));
+}
+
+// q of what there is, or all new.
+void Generator::attention() {
+  NodeId q = any();
+  if (rank(q) < 2 || !is_float(type(q).dtype)) {
+    static const std::vector<DType> dtypes{DType::f32, DType::f32, DType::bf16, DType::f16,
+                                           DType::f64};
+    Shape shape{size(), size()};
+    if (random_.chance(50)) shape.insert(shape.begin(), size());
+    q = input(random_.pick(dtypes), shape);
+  }
+  const Shape queries = shape(q);
+  Shape batch(queries.begin(), queries.end() - 2);
+  if (!batch.empty() && random_.chance(40)) batch[0] = Sym(1);
+  if (random_.chance(20)) batch.clear();
+  const Sym keys = size();
+  auto rows_of = [&](const Sym& columns) {
+    Shape shape = batch;
+    shape.insert(shape.end(), {keys, columns});
+    return input(type(q).dtype, shape, "w");
+  };
+  std::vector<NodeId> operands{q, rows_of(queries.back()), rows_of(size())};
+  if (random_.chance(50)) {
+    Shape mask{random_.chance(30) ? Sym(1) : queries[queries.size() - 2], keys};
+    if (random_.chance(30)) mask.erase(mask.begin());
+    operands.push_back(input(random_.chance(60) ? DType::boolean : type(q).dtype, mask, "m"));
+  }
+  keep(add(Op::attention, operands,
+           {{"causal", random_.chance(40)}, {"scale", random_.chance(50) ? 0.0 : 0.25}}));
 }
 
 }  // namespace ingot::testing

@@ -185,6 +185,7 @@ NodeId scatter_add(Definition& d) {
 Define definition_of(Op op) {
   if (Define define = selection_definition(op)) return define;
   if (Define define = window_definition(op)) return define;
+  if (Define define = attention_definition(op)) return define;
   switch (op) {
     case Op::mean:
       return mean;

@@ -1,5 +1,6 @@
 // Writes the parts of one composite node; the definitions stand in decompose.cpp (reductions and
-// norms), decompose_selection.cpp (argmax, topk) and decompose_windows.cpp (pooling, random).
+// norms), decompose_selection.cpp (argmax, topk), decompose_windows.cpp (pooling, random) and
+// decompose_attention.cpp.
 #pragma once
 
 #include "graph/passes/rebuild.h"
@@ -67,5 +68,6 @@ using Define = NodeId (*)(Definition&);
 // The definition of an op that decompose.cpp does not have; null for others.
 Define selection_definition(Op op);
 Define window_definition(Op op);
+Define attention_definition(Op op);
 
 }  // namespace ingot

@@ -93,8 +93,8 @@ struct Side {
   Samples samples;
   size_t next_set = 0;
 
-  Side(const DeviceExecutable& of, const std::vector<std::vector<int64_t>>& shapes)
-      : program(of), call(of.call(shapes)) {
+  Side(const DeviceExecutable& of, const std::vector<std::vector<int64_t>>& shapes, bool one_stream)
+      : program(of), call(of.call(shapes, one_stream)) {
     samples.group_us.resize(of.plan().groups.size());
   }
 
@@ -229,7 +229,7 @@ BenchRun measure(const DeviceExecutable& separate, const DeviceExecutable& fused
                  const std::vector<Tensor>& inputs, const BenchSettings& settings) {
   std::vector<std::vector<int64_t>> shapes;
   for (const Tensor& input : inputs) shapes.push_back(input.shape());
-  Side first(separate, shapes), second(fused, shapes);
+  Side first(separate, shapes, true), second(fused, shapes, false);
   first.output_shapes = second.output_shapes = fused.output_shapes(shapes);
   const BufferSets sets(second.call, inputs);
   const int rounds = static_cast<int>((least_calls - 1) / sets.count() + 1);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/report_text.h"
+#include "run/cuda_state.h"
 #include "run/device_state.h"
 
 namespace ingot {
@@ -10,6 +11,22 @@ namespace {
 
 constexpr int64_t usual_shared_bytes = 48 << 10;  // of a block; more has to be asked for
 constexpr auto report_bytes = static_cast<int64_t>(sizeof(KernelReport));
+
+// While this lives, launches on the side streams count as those of the captured stream.
+class CapturedBeside {
+ public:
+  CapturedBeside(const CudaStream& stream, const std::vector<CudaStream>& sides) : sides_(sides) {
+    for (const CudaStream& side : sides_) side.state()->captured = stream.state()->captured;
+  }
+  CapturedBeside(const CapturedBeside&) = delete;
+  CapturedBeside& operator=(const CapturedBeside&) = delete;
+  ~CapturedBeside() {
+    for (const CudaStream& side : sides_) side.state()->captured = nullptr;
+  }
+
+ private:
+  const std::vector<CudaStream>& sides_;
+};
 
 }  // namespace
 
@@ -46,14 +63,35 @@ DeviceCallState::DeviceCallState(std::shared_ptr<DeviceProgram> of,
         function.allow_shared_bytes(launches[p]->shared_bytes);
       }
       steps.push_back({g, &function, *launches[p]});
-      steps.back().launch.overlaps_previous = kernel.waits && program->device.info().major >= 9;
+      const bool waits = kernel.waits && program->device.info().major >= 9;
+      steps.back().launch.overlaps_previous = waits && may_overlap(steps.size() - 1);
     }
   }
+  make_side_streams();
   for (Group& group : groups) {
     for (void*& buffer : group.buffers) group.pointers.push_back(&buffer);
     for (long& size : group.sizes) group.pointers.push_back(&size);
     group.pointers.push_back(&group.report);
   }
+}
+
+// Whether the launch before it on its stream is the one thing that it stands behind.
+bool DeviceCallState::may_overlap(size_t step) const {
+  const std::vector<Lane>& lanes = sizing->lanes;
+  const size_t group = steps[step].group;
+  if (step > 0 && steps[step - 1].group == group) return true;
+  const auto same = [&](const Lane& lane) { return lane.stream == lanes[group].stream; };
+  const bool first = std::find_if(lanes.begin(), lanes.end(), same) - lanes.begin() ==
+                     static_cast<std::ptrdiff_t>(group);
+  return streams_of(lanes) == 1 || (!first && lanes[group].after.empty());
+}
+
+void DeviceCallState::make_side_streams() {
+  const int count = streams_of(sizing->lanes);
+  if (count == 1) return;
+  for (int side = 1; side < count; ++side) sides.emplace_back(program->device);
+  begun.emplace(program->device);
+  for (size_t g = 0; g < groups.size(); ++g) done.emplace_back(program->device);
 }
 
 void* DeviceCallState::address(NodeId node) const {
@@ -102,14 +140,44 @@ bool DeviceCallState::copies_outputs() const {
   return false;
 }
 
-void DeviceCallState::enqueue(const std::vector<CudaEvent>* marks) {
+void DeviceCallState::launch_group(size_t group, size_t* step, const CudaStream& on) {
+  for (; *step < steps.size() && steps[*step].group == group; ++*step) {
+    steps[*step].function->launch(on, steps[*step].launch, groups[group].pointers.data());
+  }
+}
+
+// In a graph that is being captured each stream is a branch; launched one by one they would cost
+// more than they save.
+void DeviceCallState::launch_on_streams() {
+  const CapturedBeside captured(stream, sides);
+  const std::vector<Lane>& lanes = sizing->lanes;
+  std::vector<size_t> last(sides.size(), groups.size());
+  stream.record(*begun);
   size_t step = 0;
-  if (marks != nullptr) stream.record(marks->at(0));
   for (size_t g = 0; g < groups.size(); ++g) {
-    for (; step < steps.size() && steps[step].group == g; ++step) {
-      steps[step].function->launch(stream, steps[step].launch, groups[g].pointers.data());
+    const auto side = static_cast<size_t>(lanes[g].stream);
+    const CudaStream& on = side == 0 ? stream : sides[side - 1];
+    if (side > 0 && last[side - 1] == groups.size()) on.wait(*begun);
+    for (const size_t before : lanes[g].after) on.wait(done[before]);
+    launch_group(g, &step, on);
+    on.record(done[g]);
+    if (side > 0) last[side - 1] = g;
+  }
+  for (const size_t g : last) {
+    if (g < groups.size()) stream.wait(done[g]);
+  }
+}
+
+void DeviceCallState::enqueue(const std::vector<CudaEvent>* marks) {
+  if (!sides.empty() && stream.state()->captured != nullptr) {
+    launch_on_streams();
+  } else {
+    size_t step = 0;
+    if (marks != nullptr) stream.record(marks->at(0));
+    for (size_t g = 0; g < groups.size(); ++g) {
+      launch_group(g, &step, stream);
+      if (marks != nullptr) stream.record(marks->at(g + 1));
     }
-    if (marks != nullptr) stream.record(marks->at(g + 1));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const void* const source = address(program->graph.outputs[i]);
@@ -149,6 +217,7 @@ const std::vector<int64_t>& DeviceCall::output_bytes() const {
   return state_->sizing->numbers.output_bytes;
 }
 size_t DeviceCall::launches() const { return state_->steps.size(); }
+size_t DeviceCall::streams() const { return 1 + state_->sides.size(); }
 std::vector<KernelPlace> DeviceCall::places() const {
   std::vector<KernelPlace> places;
   for (const DeviceCallState::Group& group : state_->groups) places.push_back(group.place);

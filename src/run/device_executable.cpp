@@ -120,7 +120,36 @@ DeviceSizing DeviceProgram::make_device_sizing(
       }
     }
   }
+  find_lanes(input_shapes, &sizing);
   return sizing;
+}
+
+// A group is small where several fit on the device at once. Beside each other they take turns in no
+// memory, which must not cost much of it.
+void DeviceProgram::find_lanes(const std::vector<std::vector<int64_t>>& input_shapes,
+                               DeviceSizing* sizing) const {
+  constexpr int64_t small_share = 4;      // a quarter of the threads that the device holds
+  constexpr int64_t most_more = 4 << 20;  // bytes
+  const CudaDeviceInfo& info = device.info();
+  const int64_t most_threads = int64_t{info.multiprocessors} * info.threads / small_share;
+  std::vector<bool> small;
+  for (size_t g = 0; g < kernels.groups(); ++g) {
+    const std::vector<VariantSizing>& variants = sizing->numbers.groups[g];
+    const auto chosen = std::ranges::find(variants, true, &VariantSizing::permitted);
+    const auto v = static_cast<size_t>(chosen - variants.begin());
+    small.push_back(v < variants.size() &&
+                    std::ranges::all_of(sizing->launches[g][v], [&](const auto& launch) {
+                      return !launch || int64_t{launch->grid[0]} * launch->block[0] <= most_threads;
+                    }));
+  }
+  sizing->lanes = side_by_side(plan, small);
+  if (streams_of(sizing->lanes) == 1) return;
+  Sizing apart = make_sizing(graph, plan, kernels.sources(), input_shapes, ArenaUse::apart);
+  if (apart.arena_bytes <= sizing->numbers.arena_bytes + most_more) {
+    sizing->numbers = std::move(apart);
+  } else {
+    sizing->lanes.assign(kernels.groups(), {});
+  }
 }
 
 std::shared_ptr<const DeviceSizing> DeviceProgram::checked_sizing(
@@ -208,9 +237,12 @@ const Graph& DeviceExecutable::graph() const { return program_->graph; }
 const Plan& DeviceExecutable::plan() const { return program_->plan; }
 const CudaDevice& DeviceExecutable::device() const { return program_->device; }
 
-DeviceCall DeviceExecutable::call(const std::vector<std::vector<int64_t>>& input_shapes) const {
-  auto sizing = std::make_shared<const DeviceSizing>(program_->make_device_sizing(input_shapes));
-  return DeviceCall(std::make_unique<DeviceCallState>(program_, std::move(sizing)));
+DeviceCall DeviceExecutable::call(const std::vector<std::vector<int64_t>>& input_shapes,
+                                  bool one_stream) const {
+  DeviceSizing sizing = program_->make_device_sizing(input_shapes);
+  if (one_stream) sizing.lanes.assign(sizing.lanes.size(), {});
+  return DeviceCall(std::make_unique<DeviceCallState>(
+      program_, std::make_shared<const DeviceSizing>(std::move(sizing))));
 }
 
 }  // namespace ingot

@@ -33,6 +33,7 @@ class DeviceCall {
   const std::vector<int64_t>& input_bytes() const;
   const std::vector<int64_t>& output_bytes() const;
   size_t launches() const;
+  size_t streams() const;                   // on which a graph has them
   std::vector<KernelPlace> places() const;  // the variant of each group
 
   // Puts the program on the stream and does not wait. Addresses are those of row-major tensors,
@@ -74,8 +75,10 @@ class DeviceExecutable : public Runnable {
   const Plan& plan() const override;
 
   const CudaDevice& device() const;
-  // Keeps what it needs of this alive.
-  DeviceCall call(const std::vector<std::vector<int64_t>>& input_shapes) const;
+  // Keeps what it needs of this alive. Kernels that leave most of the device idle and do not need
+  // each other run on several streams of a graph, unless `one_stream`.
+  DeviceCall call(const std::vector<std::vector<int64_t>>& input_shapes,
+                  bool one_stream = false) const;
 
  private:
   std::shared_ptr<DeviceProgram> program_;

@@ -4,6 +4,7 @@
 #include "run/arguments.h"
 #include "run/device_executable.h"
 #include "run/kernel_set.h"
+#include "run/side_by_side.h"
 
 namespace ingot {
 
@@ -11,6 +12,7 @@ namespace ingot {
 struct DeviceSizing {
   Sizing numbers;
   std::vector<std::vector<std::vector<std::optional<CudaLaunch>>>> launches;
+  std::vector<Lane> lanes;  // of each group, in a graph
 };
 
 struct DeviceProgram {
@@ -25,6 +27,8 @@ struct DeviceProgram {
   DeviceProgram(Graph program, Plan its_plan, std::vector<std::vector<KernelSource>> sources,
                 DeviceLoader load, const CudaDevice& where);
   DeviceSizing make_device_sizing(const std::vector<std::vector<int64_t>>& input_shapes) const;
+  void find_lanes(const std::vector<std::vector<int64_t>>& input_shapes,
+                  DeviceSizing* sizing) const;
   // Of the inputs' shapes. Error{input} where inputs or outputs do not agree with them.
   std::shared_ptr<const DeviceSizing> checked_sizing(const std::vector<TensorView>& inputs,
                                                      const std::vector<TensorView>& outputs);
@@ -52,17 +56,24 @@ struct DeviceCallState {
   CudaMemory arena, reports;
   std::vector<Group> groups;
   std::vector<Step> steps;
+  std::vector<CudaStream> sides;       // the streams of the lanes besides 0
+  std::optional<CudaEvent> begun;      // where there are some: the call's start,
+  std::vector<CudaEvent> done;         // the end of each group
   std::vector<void*> inputs, outputs;  // of the last launch
   std::optional<CudaGraph> graph;
   std::vector<void*> captured_inputs, captured_outputs;
 
   DeviceCallState(std::shared_ptr<DeviceProgram> of, std::shared_ptr<const DeviceSizing> sizes);
+  bool may_overlap(size_t step) const;
+  void make_side_streams();
   void* address(NodeId node) const;
   // Fills in the buffers.
   void place(const std::vector<void*>& new_inputs, const std::vector<void*>& new_outputs);
   // Whether an output is an input, a constant or another output: it is copied at the end.
   bool copies_outputs() const;
   void enqueue(const std::vector<CudaEvent>* marks);
+  void launch_group(size_t group, size_t* step, const CudaStream& on);
+  void launch_on_streams();
   void update_graph();
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "plan/cost.h"
 #include "run/memory_block.h"
 
 namespace ingot {
@@ -20,7 +21,16 @@ int64_t byte_count(DType dtype, const std::vector<int64_t>& shape, const std::st
   return bytes;
 }
 
-// Workspaces of a kernel lie behind the intermediates; kernels use that room in turn.
+// Each intermediate in a place of its own.
+void lay_apart(const Graph& graph, const Bindings& bindings, BufferPlan* buffers) {
+  buffers->arena_bytes = 0;
+  for (auto& [node, offset] : buffers->offset) {
+    offset = buffers->arena_bytes;
+    buffers->arena_bytes += aligned(bytes_of(graph, node).evaluate(bindings));
+  }
+}
+
+// Workspaces of a kernel lie behind the intermediates; kernels use that room in turn, or apart.
 VariantSizing size_variant(const KernelSource& source, const Bindings& bindings,
                            int64_t workspace_begin, Sizing& sizing) {
   VariantSizing variant;
@@ -57,7 +67,7 @@ bool guards_hold(const Schedule& schedule, const Bindings& bindings) {
 
 Sizing make_sizing(const Graph& graph, const Plan& plan,
                    const std::vector<std::vector<KernelSource>>& sources,
-                   const std::vector<std::vector<int64_t>>& input_shapes) {
+                   const std::vector<std::vector<int64_t>>& input_shapes, ArenaUse use) {
   Sizing sizing;
   const Bindings bindings = bind_sizes(graph, input_shapes);
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -70,14 +80,16 @@ Sizing make_sizing(const Graph& graph, const Plan& plan,
     sizing.output_bytes.push_back(
         byte_count(node.type.dtype, sizing.output_shapes.back(), node.name));
   }
-  const BufferPlan buffers = plan_buffers(graph, plan, bindings);
+  BufferPlan buffers = plan_buffers(graph, plan, bindings);
+  if (use == ArenaUse::apart) lay_apart(graph, bindings, &buffers);
   sizing.node_offset.assign(graph.nodes.size(), -1);
   for (const auto& [node, offset] : buffers.offset) {
     sizing.node_offset[static_cast<size_t>(node)] = offset;
   }
   sizing.arena_bytes = buffers.arena_bytes;
-  const int64_t workspace_begin = aligned(buffers.arena_bytes);
+  int64_t workspace_begin = aligned(buffers.arena_bytes);
   for (size_t g = 0; g < sources.size(); ++g) {
+    if (use == ArenaUse::apart) workspace_begin = aligned(sizing.arena_bytes);
     std::vector<VariantSizing>& variants = sizing.groups.emplace_back();
     for (size_t v = 0; v < sources[g].size(); ++v) {
       variants.emplace_back();

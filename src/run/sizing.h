@@ -31,10 +31,14 @@ struct Sizing {
 // Whether all guards hold; not, where one has a name that is not bound.
 bool guards_hold(const Schedule& schedule, const Bindings& bindings);
 
+// Whether intermediates and workspaces that are not alive together may lie in the same place.
+enum class ArenaUse : uint8_t { in_turn, apart };
+
 // Error{input} for shapes that do not fit the program.
 Sizing make_sizing(const Graph& graph, const Plan& plan,
                    const std::vector<std::vector<KernelSource>>& sources,
-                   const std::vector<std::vector<int64_t>>& input_shapes);
+                   const std::vector<std::vector<int64_t>>& input_shapes,
+                   ArenaUse use = ArenaUse::in_turn);
 
 // Sizings by the shapes of the inputs; all are forgotten when there are many.
 template <class Made>

@@ -194,7 +194,35 @@ TEST_F(Gpu, MoreThanTwoToThe31Elements) {
   EXPECT_EQ(wrong, 0);
 }
 
-// A program's buffers on the device, launched directly and as a graph with other addresses.
+// A program's buffers on the device, the inputs random.
+struct OnDevice {
+  std::vector<Tensor> inputs;
+  std::vector<CudaMemory> memory;
+  std::vector<void*> in, out;
+
+  OnDevice(const Graph& graph, const DeviceCall& call, const Bindings& sizes, uint64_t seed) {
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+      inputs.push_back(random_input(graph, i, sizes, seed, 1.0));
+      memory.emplace_back(call.stream(), inputs[i].bytes());
+      in.push_back(memory.back().address());
+      copy_to_device(call.stream(), in.back(), inputs[i].data(), inputs[i].bytes());
+    }
+    for (const int64_t bytes : call.output_bytes()) {
+      memory.emplace_back(call.stream(), bytes);
+      out.push_back(memory.back().address());
+    }
+  }
+  void expect(const DeviceCall& call, const std::vector<Tensor>& expected) const {
+    for (size_t i = 0; i < out.size(); ++i) {
+      Tensor got = Tensor::uninitialized(expected[i].dtype(), expected[i].shape());
+      copy_to_host(call.stream(), got.data(), out[i], got.bytes());
+      call.stream().synchronize();
+      expect_same_bits(got, expected[i]);
+    }
+  }
+};
+
+// Launched directly and as a graph with other addresses.
 TEST_F(Gpu, GraphsTakeOtherAddresses) {
   const Graph graph = run_graph_passes(parse_graph(R"(graph g(x: f32[B], i: i32[B]) {
     t = exp(x)
@@ -210,31 +238,44 @@ TEST_F(Gpu, GraphsTakeOtherAddresses) {
   const Pipeline gpu = build_pipeline(graph, model, {}, options);
   const Pipeline cpu = build_pipeline(graph, device_model("cpu"), {}, {});
   DeviceCall call = gpu.device_executable->call({{1000}, {1000}});
-  const CudaStream& stream = call.stream();
   for (uint64_t set = 0; set < 5; ++set) {
     const Bindings sizes = {{"B", 1000}};
-    const std::vector<Tensor> inputs = {random_input(graph, 0, sizes, set, 1.0),
-                                        random_input(graph, 1, sizes, set, 1.0)};
-    const std::vector<Tensor> expected = run_allocating(*cpu.executable, inputs);
-    std::vector<CudaMemory> memory;
-    std::vector<void*> in, out;
-    for (const Tensor& input : inputs) {
-      memory.emplace_back(stream, input.bytes());
-      in.push_back(memory.back().address());
-      copy_to_device(stream, in.back(), input.data(), input.bytes());
-    }
-    for (const int64_t bytes : call.output_bytes()) {
-      memory.emplace_back(stream, bytes);
-      out.push_back(memory.back().address());
-    }
-    set == 2 ? call.launch(in, out) : call.launch_graph(in, out);
+    const OnDevice buffers(graph, call, sizes, set);
+    const std::vector<Tensor> expected = run_allocating(*cpu.executable, buffers.inputs);
+    set == 2 ? call.launch(buffers.in, buffers.out) : call.launch_graph(buffers.in, buffers.out);
     call.finish();
-    for (size_t i = 0; i < out.size(); ++i) {
-      Tensor got = Tensor::uninitialized(expected[i].dtype(), expected[i].shape());
-      copy_to_host(stream, got.data(), out[i], got.bytes());
-      stream.synchronize();
-      expect_same_bits(got, expected[i]);
-    }
+    buffers.expect(call, expected);
+  }
+}
+
+// Branches of several kernels each, on several streams of one graph; the last one joins them.
+TEST_F(Gpu, SmallGroupsRunBesideEachOther) {
+  const Graph graph = run_graph_passes(parse_graph(R"(graph g(x: f32[B, 64], y: f32[B], i: i32[B]) {
+    a = cumsum(x, dim=1)
+    b = gather(y, i, dim=0)
+    c = cumsum(b, dim=0)
+    s = sum(a, dims=[1])
+    d = gather(c, i, dim=0)
+    z = add(d, s)
+    w = gather(s, i, dim=0)
+    return z, w
+  })",
+                                                   "<test>"));
+  const CudaDevice device;
+  PipelineOptions options;
+  options.cuda = device;
+  PlanOptions off;
+  off.fusion = FusionMode::off;
+  const Pipeline gpu = build_pipeline(graph, model_of(device.info()), off, options);
+  const Pipeline cpu = build_pipeline(graph, device_model("cpu"), {}, {});
+  DeviceCall call = gpu.device_executable->call({{300, 64}, {300}, {300}});
+  EXPECT_GT(call.streams(), 1U);
+  EXPECT_EQ(gpu.device_executable->call({{300, 64}, {300}, {300}}, true).streams(), 1U);
+  for (uint64_t set = 0; set < 20; ++set) {
+    const OnDevice buffers(graph, call, {{"B", 300}}, set);
+    call.launch_graph(buffers.in, buffers.out);
+    call.finish();
+    buffers.expect(call, run_allocating(*cpu.executable, buffers.inputs));
   }
 }
 

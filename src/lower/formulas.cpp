@@ -4,8 +4,11 @@
 
 #include "lower/values.h"
 #include "op/apply.h"
+#include "plan/domain.h"
 
 namespace ingot::lowering {
+
+constexpr size_t most_seen = 256;  // nodes on the way back from a value
 
 // A product of f32 values that this kernel computes for whoever asks.
 bool Values::is_product(NodeId node) const {
@@ -27,6 +30,42 @@ bool Values::takes_root(NodeId value) const {
   });
 }
 
+// Whether the value is made of the rounded product, as a maximum that is taken off it: what cancels
+// then has to be 0. A sum is no element, so nothing cancels to 0 there. Graphs are in topological
+// order; a long way back counts as yes.
+bool Values::made_of(NodeId value, NodeId product) const {
+  std::vector<NodeId> open{value};
+  std::set<NodeId> seen;
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (id == product || seen.size() > most_seen) return true;
+    const bool sum = graph_[id].op == Op::sum || graph_[id].op == Op::mean;
+    if (id < product || sum || !seen.insert(id).second) continue;
+    const std::vector<NodeId>& operands = graph_[id].operands;
+    open.insert(open.end(), operands.begin(), operands.end());
+  }
+  return false;
+}
+
+// Whether the values are made of reductions' results and constants alone, as E[x²] and E[x]² are:
+// computed once for many elements, and likely to cancel.
+bool Values::made_of_reductions(std::vector<NodeId> open) const {
+  std::set<NodeId> seen;
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (is_reduction(graph_, id) || graph_[id].op == Op::constant) continue;
+    const bool passes =
+        op_info(graph_[id].op).category == Category::elementwise || is_view(graph_, id);
+    if (!passes || graph_[id].operands.empty() || seen.size() > most_seen) return false;
+    if (!seen.insert(id).second) continue;
+    const std::vector<NodeId>& operands = graph_[id].operands;
+    open.insert(open.end(), operands.begin(), operands.end());
+  }
+  return true;
+}
+
 // a·b + c, a·b − c or c − a·b with one rounding: a GPU's, where the mode allows it.
 std::optional<Typed> Values::contracted(NodeId node, const std::vector<Sym>& index,
                                         const Context& context) {
@@ -35,6 +74,7 @@ std::optional<Typed> Values::contracted(NodeId node, const std::vector<Sym>& ind
   if (!gpu_ || numerics_ == Numerics::exact || !sum || kept_dtype(node) != DType::f32) return {};
   const size_t at = is_product(n.operands[0]) ? 0 : 1;
   if (!is_product(n.operands[at]) || takes_root(node)) return {};
+  if (made_of(n.operands[1 - at], n.operands[at]) || made_of_reductions({node})) return {};
   auto operand = [&](NodeId of, size_t i, const std::vector<Sym>& where) {
     Access access = operand_access(graph_, of, static_cast<int>(i), where, domain_ranges_);
     return value(graph_[of].operands[i], access.index, context);

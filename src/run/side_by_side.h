@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-inline constexpr int most_streams = 8;
+inline constexpr int most_streams = 4;
 
 struct Lane {
   int stream = 0;             // 0: the call's own

@@ -5,8 +5,8 @@
 //   z ~1e-6 +1e-9: 0.5 1   with a relative bound, and an absolute one that is always allowed
 //   B: 1 2 9               sizes to try for B; else 1, 3, 9, 33
 //   numerics: exact        the values are of `exact` alone
-// The evaluator, the graph with constants for inputs, and compiled kernels in all numerics and
-// fusion modes give these values.
+// The evaluator, the graph with constants for inputs, compiled kernels and the loops for a GPU in
+// all numerics and fusion modes give these values.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,6 +21,7 @@
 #include "graph/evaluate.h"
 #include "graph/passes/passes.h"
 #include "support/compiled_programs.h"
+#include "support/interpret_plan.h"
 
 namespace ingot::testing {
 namespace {
@@ -195,6 +196,27 @@ TEST(Cases, CompiledKernelsGiveTheExpectedValuesInEveryMode) {
             each, compiled[i].graph, run(executable, inputs_of(each, compiled[i].graph, size)),
             fmt::format("numerics {}, fusion {}, B={}, {} threads", static_cast<int>(plan.numerics),
                         static_cast<int>(plan.fusion), size, threads));
+      }
+    }
+  }
+}
+
+// As a GPU computes them: with its own contractions, formulas and orders of sums.
+TEST(Cases, LoopsForAGpuGiveTheExpectedValuesInEveryMode) {
+  const DeviceModel device = device_model("h200");
+  for (const Case& each : all_cases()) {
+    const Graph graph = run_graph_passes(parse_graph(each.text, each.name));
+    for (const Way& way : ways_of(each)) {
+      PlanOptions options;
+      options.numerics = way.numerics;
+      options.fusion = way.fusion;
+      const Plan plan = make_plan(graph, device, options);
+      const PlanKernels loops = lower_plan(graph, plan, false);
+      for (int64_t size : each.sizes) {
+        expect_values(
+            each, graph, interpret_plan(graph, plan, loops, inputs_of(each, graph, size)),
+            fmt::format("for a GPU, numerics {}, fusion {}, B={}", static_cast<int>(way.numerics),
+                        static_cast<int>(way.fusion), size));
       }
     }
   }

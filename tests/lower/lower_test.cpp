@@ -295,6 +295,12 @@ TEST(Lower, ProductsAndSumsAreContractedOnAGpuInWideOnly) {
       "h200", Numerics::wide);
   EXPECT_NE(root.find("a: f32 = sub("), std::string::npos) << root;  // below 0 by a rounding
   EXPECT_NE(root.find("b0: f32 = fma("), std::string::npos) << root;
+  // The largest one less itself is 0, and a fraction is not below it.
+  const std::string same = lowered_for(
+      "graph g(x: f32[B, 64]) { m = mul(x, 1e14) y = softmax(m) f = floor(m) r = sub(m, f) "
+      "return y, r }",
+      "h200", Numerics::wide);
+  EXPECT_EQ(same.find("fma("), std::string::npos) << same;
   // x / 2^k has the bits of x · 2^-k everywhere.
   EXPECT_NE(cpu.find("= mul(s, 0.125"), std::string::npos) << cpu;
   EXPECT_NE(cpu.find("= div(t, 7"), std::string::npos) << cpu;

@@ -17,10 +17,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cpu_works.h"
+#include "median.h"
 
 namespace {
 
 using Json = nlohmann::ordered_json;
+using bench::median;
 using bench::Work;
 
 struct Arguments {
@@ -34,12 +36,6 @@ struct Arguments {
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
       .count();
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
 }
 
 std::vector<ingot::Tensor> random_inputs(const ingot::Program& program, const ingot::Sizes& sizes) {

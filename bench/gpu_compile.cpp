@@ -17,16 +17,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "median.h"
+
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<long>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return values.empty() ? 0 : *middle;
-}
+using bench::median;
 
 double plan_ms(const ingot::Program& program, ingot::Options options) {
   options.plan_only = true;

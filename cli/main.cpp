@@ -40,15 +40,16 @@ constexpr Subcommand program_commands[] = {
     {"bench", "separate against fused in one run", bench, data | edits},
     {"tune", "what candidates do to each kernel of a GPU: bounds on registers", tune, nothing},
     {"emit", "generated sources and their resource reports", emit, folder | edits},
-    {"print", "the graph as text; parses back", print, nothing},
-    {"plan", "the plan as text; parses back", plan, edits},
-    {"lower", "the kernels' loops as text; parses back", lower, edits},
+    {"print", "the graph as text; a FILE may hold it", print, nothing},
+    {"plan", "the plan as text; --plan takes it, edited or not", plan, edits},
+    {"lower", "the kernels' loops as text; --kernel takes it, edited or not", lower, edits},
 };
 
 void add_program_options(CLI::App& app, const Subcommand& subcommand, Arguments& arguments) {
   app.add_option("FILE", arguments.file, ".ingot text or .onnx")->required();
-  app.add_option("--device", arguments.device,
-                 "cpu, cuda, cuda:1, or a device model (`ingot devices` lists them); default cpu");
+  app.add_option(
+      "--device", arguments.device,
+      fmt::format("cuda, cuda:1, or one of {}; default cpu", fmt::join(device_names(), ", ")));
   app.add_option("--numerics", arguments.numerics, "exact, wide or fast; default exact");
   app.add_option("--fusion", arguments.fusion,
                  "auto: where it pays; off: one kernel per op; all: whatever is legal");
@@ -67,7 +68,8 @@ void add_program_options(CLI::App& app, const Subcommand& subcommand, Arguments&
   if ((subcommand.takes & edits) != 0) {
     app.add_option("--plan", arguments.plan, "an edited plan to use (`ingot plan` prints one)");
     app.add_option("--kernel", arguments.kernels,
-                   "NAME=FILE: an edited kernel source to use (`ingot emit` writes them)")
+                   "NAME=FILE: an edited kernel to use: a source of `ingot emit`, or the "
+                   "loops that `ingot lower` prints")
         ->allow_extra_args(false);
   }
   if ((subcommand.takes & folder) != 0) {

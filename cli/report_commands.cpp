@@ -30,11 +30,12 @@ int check(const Arguments& arguments) {
   Session session = open_session(arguments);
   session.options.sizes = complete_sizes(session);
   const Compiled compiled = compile(session, arguments);
+  const std::vector<Tensor> inputs = make_inputs(session, session.options.sizes);
+  require_shapes(session, compiled, inputs);
   CheckResult result;
   {
     ProgressLine progress;
-    result = compiled.check(make_inputs(session, session.options.sizes),
-                            {arguments.rtol, arguments.atol, progress.callback()});
+    result = compiled.check(inputs, {arguments.rtol, arguments.atol, progress.callback()});
   }
   fmt::print("{}\n", arguments.json ? result.report_json : result.report_text);
   return result.passed ? 0 : 1;
@@ -44,11 +45,12 @@ int bench(const Arguments& arguments) {
   Session session = open_session(arguments);
   session.options.sizes = complete_sizes(session);
   const Compiled compiled = compile(session, arguments);
+  const std::vector<Tensor> inputs = make_inputs(session, session.options.sizes);
+  require_shapes(session, compiled, inputs);
   std::string json;
   {
     ProgressLine progress;
-    json = compiled.bench_json(make_inputs(session, session.options.sizes),
-                               {arguments.repeats, progress.callback()});
+    json = compiled.bench_json(inputs, {arguments.repeats, progress.callback()});
   }
   fmt::print("{}\n", arguments.json ? json : Compiled::bench_text(json));
   return 0;

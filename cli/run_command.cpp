@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -146,6 +147,11 @@ int run(const Arguments& arguments) {
   session.options.sizes = complete_sizes(session);
   const std::vector<Tensor> inputs = make_inputs(session, session.options.sizes);
   const Compiled compiled = compile(session, arguments);
+  require_shapes(session, compiled, inputs);
+  const std::map<std::string, std::string> idle = compiled.edited_not_run(inputs);
+  for (const auto& [edited, running] : idle) {
+    note(fmt::format("the edited kernel {} is not used: at these sizes {} runs", edited, running));
+  }
   const std::vector<Tensor> outputs = compiled.run(inputs);
   const std::vector<Port> ports = session.program.outputs();
   std::vector<std::string> paths(outputs.size());
@@ -169,6 +175,7 @@ int run(const Arguments& arguments) {
                          {"numerics", arguments.numerics},
                          {"dims", session.options.sizes},
                          {"outputs", list},
+                         {"edited_not_run", idle},
                          {"environment", Json::parse(environment_json(session.options))}};
     fmt::print("{}\n", result.dump(2));
   }

@@ -116,11 +116,22 @@ void add_input(const std::string& text, Session& session) {
     fail(fmt::format("input {} is given twice", port.name));
   }
   if (input.value.ends_with(".npy") || input.value.ends_with(".pb")) {
-    session.from_files.emplace(port.name,
-                               convert_file(load_tensor(input.value), port, input.value));
+    session.from_files.emplace(
+        port.name,
+        InputFile{input.value, convert_file(load_tensor(input.value), port, input.value)});
   } else {
     session.specs.emplace(port.name, input.value);
   }
+}
+
+// Which file gave which shape: sizes are at odds with one of them, or two with each other.
+Error with_files(Error error, const Session& session) {
+  for (const auto& [name, file] : session.from_files) {
+    error = error.with_note(fmt::format("{} is {}, {}[{}]", name, file.path,
+                                        dtype_name(file.tensor.dtype()),
+                                        fmt::join(file.tensor.shape(), ", ")));
+  }
+  return error;
 }
 
 }  // namespace
@@ -142,12 +153,16 @@ Session open_session(const Arguments& arguments) {
     add_input(text, session);
   }
   std::map<std::string, std::vector<int64_t>> shapes;
-  for (const auto& [name, tensor] : session.from_files) {
-    shapes[name] = tensor.shape();
+  for (const auto& [name, file] : session.from_files) {
+    shapes[name] = file.tensor.shape();
   }
-  options.sizes = session.program.sizes_of(shapes);
-  for (const std::string& text : arguments.dims) {
-    add_dim(session.program, text, options.sizes);
+  try {
+    options.sizes = session.program.sizes_of(shapes);
+    for (const std::string& text : arguments.dims) {
+      add_dim(session.program, text, options.sizes);
+    }
+  } catch (const Error& error) {
+    throw with_files(error, session);
   }
   return session;
 }
@@ -166,7 +181,7 @@ std::vector<Tensor> make_inputs(const Session& session, const Sizes& sizes) {
   std::vector<Tensor> inputs;
   for (const Port& port : session.program.inputs()) {
     if (const auto file = session.from_files.find(port.name); file != session.from_files.end()) {
-      inputs.push_back(file->second);
+      inputs.push_back(file->second.tensor);
       continue;
     }
     const auto spec = session.specs.find(port.name);
@@ -174,6 +189,15 @@ std::vector<Tensor> make_inputs(const Session& session, const Sizes& sizes) {
         port.name, spec == session.specs.end() ? "random" : spec->second, sizes));
   }
   return inputs;
+}
+
+void require_shapes(const Session& session, const Compiled& compiled,
+                    const std::vector<Tensor>& inputs) {
+  try {
+    compiled.output_shapes(inputs);
+  } catch (const Error& error) {
+    throw with_files(error, session);
+  }
 }
 
 Compiled compile(const Session& session, const Arguments& arguments) {

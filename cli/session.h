@@ -7,11 +7,16 @@
 
 namespace ingot::cli {
 
+struct InputFile {
+  std::string path;
+  Tensor tensor;  // in the input's dtype
+};
+
 struct Session {
   Program program;
   Options options;                           // with the sizes that were given
   std::map<std::string, std::string> specs;  // how to make an input that no file gives
-  std::map<std::string, Tensor> from_files;
+  std::map<std::string, InputFile> from_files;
 };
 
 Session open_session(const Arguments& arguments);
@@ -19,6 +24,9 @@ Session open_session(const Arguments& arguments);
 Sizes complete_sizes(const Session& session);
 // In signature order.
 std::vector<Tensor> make_inputs(const Session& session, const Sizes& sizes);
+// The inputs' shapes against the program's; an error names the files.
+void require_shapes(const Session& session, const Compiled& compiled,
+                    const std::vector<Tensor>& inputs);
 // Compiles; with -v says on stderr what was compiled. `plan_only`: see Options.
 Compiled compile(const Session& session, const Arguments& arguments);
 Compiled plan_only(const Session& session);

@@ -42,6 +42,12 @@ std::vector<std::string> write_sources(const std::vector<Compiled::Source>& sour
   return paths;
 }
 
+void note_obstacles(const Arguments& arguments, const Compiled& compiled) {
+  for (const std::string& obstacle : compiled.obstacles()) {
+    note(fmt::format("the program cannot run on {} yet: {}", arguments.device, obstacle));
+  }
+}
+
 }  // namespace
 
 int print(const Arguments& arguments) {
@@ -52,27 +58,25 @@ int print(const Arguments& arguments) {
 
 int plan(const Arguments& arguments) {
   const Session session = open_session(arguments);
-  show(arguments, session, plan_only(session).plan_text());
+  const Compiled compiled = plan_only(session);
+  note_obstacles(arguments, compiled);
+  show(arguments, session, compiled.plan_text());
   return 0;
 }
 
 int lower(const Arguments& arguments) {
   const Session session = open_session(arguments);
-  show(arguments, session, plan_only(session).lower_text());
+  const Compiled compiled = plan_only(session);
+  note_obstacles(arguments, compiled);
+  show(arguments, session, compiled.lower_text());
   return 0;
 }
 
 int emit(const Arguments& arguments) {
   const Session session = open_session(arguments);
-  const std::vector<Compiled::Source> sources = plan_only(session).sources();
-  for (const Compiled::Source& source : sources) {
-    if (source.text.empty()) {
-      note(
-          fmt::format("{}: no CUDA is written yet for products and for rows kept in a buffer: "
-                      "resource estimates only",
-                      source.name));
-    }
-  }
+  const Compiled compiled = plan_only(session);
+  note_obstacles(arguments, compiled);
+  const std::vector<Compiled::Source> sources = compiled.sources();
   std::vector<std::string> paths;
   if (!arguments.out.empty()) {
     paths = write_sources(sources, arguments.out);

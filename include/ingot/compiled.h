@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,9 +71,15 @@ class Compiled {
   // values and sizes of its own.
   CheckResult check(const std::vector<Tensor>& inputs, const CheckOptions& options = {}) const;
 
+  // Edited kernels (Options::kernel_files) of variants that these inputs do not take, each with the
+  // kernel that runs instead. Error{input} where none of them runs.
+  std::map<std::string, std::string> edited_not_run(const std::vector<Tensor>& inputs) const;
+  // "NAME: why" of the kernels for which a GPU has no form yet: the program runs on none.
+  std::vector<std::string> obstacles() const;
+
   std::string compile_text() const;  // one line: kernels, units, from the cache or compiled, time
   std::string plan_text() const;     // parses back (Options::plan_file)
-  std::string lower_text() const;    // all kernels as loop IR
+  std::string lower_text() const;    // all kernels as loops; parses back (Options::kernel_files)
   struct Source {
     std::string name;      // kernel name
     std::string language;  // "c++", "cuda"; empty where no source is written yet

@@ -18,7 +18,7 @@ struct Options {
   int threads = 0;                 // 0: INGOT_NUM_THREADS, else all cores
   std::string cache_dir = {};      // empty: INGOT_CACHE_DIR, else the user's cache
   std::string plan_file = {};      // an edited plan to use instead of ours
-  std::map<std::string, std::string> kernel_files = {};  // kernel name → edited source
+  std::map<std::string, std::string> kernel_files = {};  // kernel name → edited source or loops
   bool plan_only = false;  // for explain and the texts: compiles no kernel
 };
 

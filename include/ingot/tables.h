@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace ingot {
 
@@ -17,6 +18,8 @@ std::string ops_text();      // the op table for a person
 std::string ops_markdown();  // docs/ops.md
 std::string ops_header();    // include/ingot/ops.h
 std::string ops_json();
+// What Options::device takes beside "cuda": "cpu" and the device models.
+std::vector<std::string> device_names();
 std::string devices_text(bool measure);
 std::string devices_json(bool measure);
 std::string environment_json(const Options& options = {});

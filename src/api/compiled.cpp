@@ -9,6 +9,7 @@
 #include "api/state.h"
 #include "base/float_environment.h"
 #include "base/text.h"
+#include "emit/emit.h"
 #include "report/resources.h"
 
 namespace ingot {
@@ -84,23 +85,40 @@ std::vector<std::vector<int64_t>> Compiled::output_shapes(const std::vector<Tens
   return result;
 }
 
+std::map<std::string, std::string> Compiled::edited_not_run(
+    const std::vector<Tensor>& inputs) const {
+  const DefaultFloatEnvironment defaults;
+  return state_->edited_not_run(inputs);
+}
+
+std::vector<std::string> Compiled::obstacles() const {
+  std::vector<std::string> obstacles;
+  if (!state_->device.gpu) return obstacles;
+  for (const auto& [name, obstacle] : obstacles_of(state_->lowered())) {
+    obstacles.push_back(fmt::format("{}: {}", name, obstacle));
+  }
+  return obstacles;
+}
+
 std::string Compiled::explain_json(bool measure) const {
   const DefaultFloatEnvironment defaults;
   const Bindings sizes = state_->report_sizes();
   // Only the resources of a GPU's kernels are estimated from the loops.
   const Pipeline& fused = state_->device.gpu ? state_->lowered() : *state_->main;
   const Plan separate = state_->separate_plan();
-  std::map<std::string, Json> compiled;
+  CudaResources found;
   if (state_->device.gpu) {
-    compiled = resources_json(cuda_resources(chosen_kernels(fused, sizes), state_->device, sizes,
-                                             {.cache_dir = state_->options.cache_dir}));
+    found = cuda_resources(chosen_kernels(fused, sizes), state_->device, sizes,
+                           {.cache_dir = state_->options.cache_dir});
   }
-  ExplainInput input{state_->graph, fused.plan,     separate, fused.loops,
-                     compiled,      state_->device, sizes,    {}};
+  const std::map<std::string, Json> compiled = resources_json(found);
+  ExplainInput input{state_->graph, fused.plan,    separate,       fused.loops,
+                     compiled,      found.problem, state_->device, sizes};
   if (measure) {
     const Runnable& executable = state_->executable();
     const std::shared_ptr<const Pipeline> off = state_->with_fusion(FusionMode::off);
     const std::vector<Tensor> inputs = random_inputs(state_->graph, sizes);
+    input.edited_not_run = state_->edited_not_run(inputs);
     const BenchSettings settings = bench_settings(state_->options, state_->device, {});
     input.measured = off->device_executable != nullptr
                          ? measure_device_times(*off->device_executable,
@@ -121,11 +139,14 @@ std::string Compiled::bench_json(const std::vector<Tensor>& inputs,
   const std::shared_ptr<const Pipeline> separate = state_->with_fusion(FusionMode::off);
   const BenchSettings settings = bench_settings(state_->options, state_->device, options);
   const Json environment = environment_of(state_->options);
-  return (separate->device_executable != nullptr
-              ? device_bench_json(*separate->device_executable, *state_->main->device_executable,
-                                  inputs, settings, environment)
-              : ingot::bench_json(*separate->executable, fused, inputs, settings, environment))
-      .dump(2);
+  const std::map<std::string, std::string> idle = state_->edited_not_run(inputs);
+  Json result =
+      separate->device_executable != nullptr
+          ? device_bench_json(*separate->device_executable, *state_->main->device_executable,
+                              inputs, settings, environment)
+          : ingot::bench_json(*separate->executable, fused, inputs, settings, environment);
+  result["edited_not_run"] = idle;
+  return result.dump(2);
 }
 
 std::string Compiled::bench_text(const std::string& json) {
@@ -138,7 +159,7 @@ std::string Compiled::bench_text(const std::string& json) {
 
 CheckResult Compiled::check(const std::vector<Tensor>& inputs, const CheckOptions& options) const {
   const DefaultFloatEnvironment defaults;
-  const std::vector<std::string> idle = state_->edited_not_run(inputs);
+  const std::map<std::string, std::string> idle = state_->edited_not_run(inputs);
   std::vector<CheckProgram> programs;
   std::vector<std::shared_ptr<const Pipeline>> alive;
   const auto add = [&](std::string name, std::shared_ptr<const Pipeline> pipeline) {
@@ -167,7 +188,7 @@ CheckResult Compiled::check(const std::vector<Tensor>& inputs, const CheckOption
       check_json(state_->source, programs, inputs, settings, environment_of(state_->options));
   result["edited_not_run"] = idle;
   std::string text = check_text(result);
-  if (!idle.empty()) text += "not run at these sizes: " + join(idle, ", ") + "\n";
+  text += edited_not_run_text(result);
   return {result["passed"].get<bool>(), std::move(text), result.dump(2)};
 }
 
@@ -199,7 +220,7 @@ std::string Compiled::lower_text() const {
 std::vector<Compiled::Source> Compiled::sources() const {
   const Pipeline& pipeline = state_->lowered();
   const Bindings sizes = state_->report_sizes();
-  std::map<std::string, Json> compiled;
+  CudaResources found_resources;
   if (state_->device.gpu) {
     std::vector<KernelToCompile> all;
     for (size_t g = 0; g < pipeline.sources.size(); ++g) {
@@ -207,9 +228,10 @@ std::vector<Compiled::Source> Compiled::sources() const {
         all.push_back({&pipeline.loops[g][v], &pipeline.sources[g][v]});
       }
     }
-    compiled = resources_json(
-        cuda_resources(all, state_->device, sizes, {.cache_dir = state_->options.cache_dir}));
+    found_resources =
+        cuda_resources(all, state_->device, sizes, {.cache_dir = state_->options.cache_dir});
   }
+  const std::map<std::string, Json> compiled = resources_json(found_resources);
   std::vector<Source> sources;
   for (size_t g = 0; g < pipeline.loops.size(); ++g) {
     for (size_t v = 0; v < pipeline.loops[g].size(); ++v) {
@@ -221,8 +243,11 @@ std::vector<Compiled::Source> Compiled::sources() const {
         continue;
       }
       const auto found = compiled.find(kernel.name);
-      Json resources =
-          found != compiled.end() ? found->second : resources_json(kernel, state_->device, sizes);
+      const std::string obstacle = cuda_obstacle(kernel);
+      Json resources = found != compiled.end()
+                           ? found->second
+                           : resources_json(kernel, state_->device, sizes,
+                                            obstacle.empty() ? found_resources.problem : obstacle);
       Source source{kernel.name, "", "", "", ""};
       if (const KernelSource& text = pipeline.sources[g][v]; !text.text.empty()) {
         resources["scratch_bytes"] = text.scratch_bytes.text();

@@ -17,11 +17,9 @@ std::vector<KernelToCompile> chosen_kernels(const Pipeline& pipeline, const Bind
   return chosen;
 }
 
-std::map<std::string, KernelResources> cuda_resources(const std::vector<KernelToCompile>& kernels,
-                                                      const DeviceModel& device,
-                                                      const Bindings& sizes,
-                                                      const CudaOptions& options,
-                                                      CompiledUnits* compiled) {
+CudaResources cuda_resources(const std::vector<KernelToCompile>& kernels, const DeviceModel& device,
+                             const Bindings& sizes, const CudaOptions& options,
+                             CompiledUnits* compiled) {
   std::vector<const KernelSource*> written;
   for (const KernelToCompile& kernel : kernels) {
     if (!kernel.source->text.empty()) written.push_back(kernel.source);
@@ -31,14 +29,15 @@ std::map<std::string, KernelResources> cuda_resources(const std::vector<KernelTo
                  options.max_registers > 0 ? cuda_unit_without_bounds : cuda_unit);
   const auto start = std::chrono::steady_clock::now();
   std::vector<CudaBinary> binaries;
+  if (written.empty()) return {};
   try {
     binaries = compile_cuda(list.units, device.architecture, options);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::input) throw;
-    return {};
+    return {{}, in_one_line(error)};
   }
   if (compiled != nullptr) compiled->note_built(binaries, start);
-  std::map<std::string, KernelResources> resources;
+  CudaResources resources;
   for (const KernelToCompile& kernel : kernels) {
     if (kernel.source->text.empty()) continue;
     const KernelSource& function = *list.function_of.at(kernel.source->name);
@@ -47,16 +46,17 @@ std::map<std::string, KernelResources> cuda_resources(const std::vector<KernelTo
       functions.push_back(
           resources_of(binaries[list.unit_of.at(function.name)].resources, phase.symbol));
     }
-    resources[kernel.source->name] =
+    resources.kernels[kernel.source->name] =
         compiled_resources(*kernel.loops, *kernel.source, functions, device, sizes);
   }
   return resources;
 }
 
-std::map<std::string, ReportJson> resources_json(
-    const std::map<std::string, KernelResources>& resources) {
+std::map<std::string, ReportJson> resources_json(const CudaResources& resources) {
   std::map<std::string, ReportJson> result;
-  for (const auto& [name, kernel] : resources) result[name] = compiled_resources_json(kernel);
+  for (const auto& [name, kernel] : resources.kernels) {
+    result[name] = compiled_resources_json(kernel);
+  }
   return result;
 }
 

@@ -20,15 +20,15 @@ struct KernelToCompile {
 // Those that the sizes choose, a group each.
 std::vector<KernelToCompile> chosen_kernels(const Pipeline& pipeline, const Bindings& sizes);
 
-// By the kernel's name. Kernels without text are left out; all of them where NVRTC is not found or
-// does not know the device's architecture. `compiled` notes what was built, and the time.
-std::map<std::string, KernelResources> cuda_resources(const std::vector<KernelToCompile>& kernels,
-                                                      const DeviceModel& device,
-                                                      const Bindings& sizes,
-                                                      const CudaOptions& options,
-                                                      CompiledUnits* compiled = nullptr);
+struct CudaResources {
+  std::map<std::string, KernelResources> kernels;  // by name; those without text are left out
+  std::string problem;  // why there are none: no NVRTC, or one that the device is too new for
+};
+// `compiled` notes what was built, and the time.
+CudaResources cuda_resources(const std::vector<KernelToCompile>& kernels, const DeviceModel& device,
+                             const Bindings& sizes, const CudaOptions& options,
+                             CompiledUnits* compiled = nullptr);
 // The objects `resources` of them.
-std::map<std::string, ReportJson> resources_json(
-    const std::map<std::string, KernelResources>& resources);
+std::map<std::string, ReportJson> resources_json(const CudaResources& resources);
 
 }  // namespace ingot

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include <ingot/tables.h>
+
 #include "base/error.h"
 #include "base/text.h"
 
@@ -40,7 +42,8 @@ int cuda_index(const std::string& name) {
       std::from_chars(name.data() + (has_digits ? digits : name.size()), end, index);
   if (status != std::errc() || rest != end || index < 0) {
     throw Error(ErrorKind::input,
-                fmt::format("device '{}': a CUDA device is cuda, cuda:0, cuda:1, …", name));
+                fmt::format("device '{}': a CUDA device is cuda, cuda:0, cuda:1, …; others are {}",
+                            name, join(device_names(), ", ")));
   }
   return index;
 }
@@ -59,9 +62,9 @@ ChosenDevice choose_cuda(const std::string& name) {
   const auto index = static_cast<size_t>(cuda_index(name));
   const CudaDriverStatus driver = cuda_driver_status();
   if (driver.devices.empty()) {
-    throw Error(
-        ErrorKind::input, fmt::format("device {}: there is no CUDA device here", name), {},
-        {driver.problem, "use cpu, or the name of a device model to plan for (ingot devices)"});
+    throw Error(ErrorKind::input, fmt::format("device {}: there is no CUDA device here", name), {},
+                {driver.problem, fmt::format("{} take the name of a device model, too: {}",
+                                             without_device, join(device_names(), ", "))});
   }
   if (index >= driver.devices.size()) {
     throw Error(ErrorKind::input, fmt::format("device {}: there is no such CUDA device here", name),

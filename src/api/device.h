@@ -5,11 +5,15 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "plan/device_model.h"
 #include "run/cuda_driver.h"
 
 namespace ingot {
+
+// The commands that need no device; tune then measures nothing.
+inline constexpr std::string_view without_device = "explain, plan, print, lower, emit and tune";
 
 struct ChosenDevice {
   DeviceModel model;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/float_environment.h"
 #include "base/text.h"
+#include "run/sizing.h"
 
 namespace ingot {
 namespace {
@@ -179,10 +180,8 @@ std::vector<DLManagedTensor*> Compiled::run_dlpack(const std::vector<DLManagedTe
       outputs.tensors.push_back(to_dlpack(Tensor::uninitialized(dtype, output_shapes[i])));
       continue;
     }
-    int64_t bytes = byte_size(dtype);
-    for (const int64_t size : output_shapes[i]) bytes *= size;
     const CudaStream callers(*state_->target.cuda, stream);
-    CudaMemory memory(callers, bytes);
+    CudaMemory memory(callers, byte_count(dtype, output_shapes[i], graph.output_names[i]));
     void* const address = memory.address();
     outputs.tensors.push_back(exported(std::move(memory), address, dtype, output_shapes[i],
                                        {kDLCUDA, state_->target.cuda->info().index}));

@@ -64,9 +64,7 @@ FoundNvrtc found_nvrtc() {
     const NvrtcVersion nvrtc = find_nvrtc(cache_directory({}));
     return {nvrtc.text, nvrtc.path, ""};
   } catch (const Error& error) {
-    std::string problem = error.message();
-    for (const std::string& note : error.notes()) problem += "; " + note;
-    return {"", "", problem};
+    return {"", "", in_one_line(error)};
   }
 }
 
@@ -138,6 +136,12 @@ Json environment_of(const Options& options) {
 
 std::string environment_json(const Options& options) { return environment_of(options).dump(2); }
 
+std::vector<std::string> device_names() {
+  std::vector<std::string> names;
+  for (const DeviceModel& model : device_models()) names.push_back(model.name);
+  return names;
+}
+
 std::string devices_json(bool measure) {
   Json found = {{"name", "cpu"},
                 {"description", cpu_description()},
@@ -179,7 +183,7 @@ std::string devices_text(bool measure) {
         available_cores());
   }
   text += cuda_text();
-  text += "models (explain, plan, print and lower accept each)\n";
+  text += fmt::format("models ({} take each of them)\n", without_device);
   text += fmt::format("  {:<10} {:>5} {:>10} {:>12} {:>13} {:>9}  {}\n", "name", "units",
                       "copy GB/s", "f32 GFLOP/s", "product GFLOP", "launch us", "numbers from");
   for (const DeviceModel& model : device_models()) {

@@ -68,7 +68,8 @@ class Loop {
     for (int round = 0; round < most_rounds; ++round) {
       emit_sources(device_, &pipeline_);
       const auto resources = cuda_resources(chosen_kernels(pipeline_, sizes_), device_, sizes_,
-                                            options_, pipeline_.compiled.get());
+                                            options_, pipeline_.compiled.get())
+                                 .kernels;
       bool changed = false;
       for (size_t g = 0; g < pipeline_.plan.groups.size(); ++g) {
         const Group& group = pipeline_.plan.groups[g];

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <set>
 
+#include "api/edited_kernels.h"
 #include "api/fit_registers.h"
 #include "api/units.h"
 #include "base/text.h"
@@ -144,31 +145,22 @@ struct DeviceKernelCompiler {
   }
 };
 
-std::map<std::string, std::string> obstacles_of(const Pipeline& pipeline) {
-  std::map<std::string, std::string> obstacles;
-  for (const std::vector<loop::Kernel>& variants : pipeline.loops) {
-    for (const loop::Kernel& kernel : variants) {
-      const std::string obstacle = cuda_obstacle(kernel);
-      if (!obstacle.empty()) obstacles[kernel.name] = obstacle;
-    }
-  }
-  return obstacles;
-}
-
 // What the sizes that are known need is compiled now, and every edited kernel, whose faults the
 // user wants to see; the rest when a run first needs it.
 void compile_kernels(const Graph& graph, Pipeline& pipeline, const DeviceModel& device,
                      const Bindings& sizes, const PipelineOptions& options) {
   const std::map<std::string, KernelPlace> places = places_of(pipeline);
   require_known_kernels(options.kernel_files, places);
+  if (options.plan_only && !are_loops(options.kernel_files)) {
+    throw Error(ErrorKind::input, "an edited kernel's source is for run, check and bench", {},
+                {"elsewhere nothing is compiled, so the edit would change nothing",
+                 "edited loops (`ingot lower` prints them) change explain, lower and emit, too"});
+  }
   if (options.plan_only || (device.gpu && !options.cuda)) return;
   JitOptions jit;
   jit.cache_dir = options.cache_dir;
   jit.cache_dir = cache_directory(jit);  // of now, whatever the folder later
-  EditedKernels sources;
-  for (const auto& [name, file] : options.kernel_files) {
-    sources[name] = {name + "_edited", read_file(file), file};
-  }
+  const EditedKernels sources = edited_sources(options.kernel_files);
   if (options.cuda) {
     CudaOptions cuda;
     cuda.cache_dir = jit.cache_dir;
@@ -204,7 +196,7 @@ Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const Pla
   verify(graph, pipeline.plan, "plan");
   if (options.plan_only && options.kernel_files.empty()) return pipeline;
   lower_pipeline(graph, device, planning, options, &pipeline);
-  if (device.gpu && !options.cuda && !options.kernel_files.empty()) {
+  if (device.gpu && !options.cuda && !are_loops(options.kernel_files)) {
     throw Error(ErrorKind::input,
                 fmt::format("device {} is a model here: no kernel of it is compiled,"
                             " so none can be replaced",
@@ -245,7 +237,8 @@ void emit_sources(const DeviceModel& device, Pipeline* pipeline) {
 void lower_pipeline(const Graph& graph, const DeviceModel& device, const PlanOptions& planning,
                     const PipelineOptions& options, Pipeline* pipeline) {
   lower_groups(graph, pipeline);
-  if (device.gpu && options.plan_file.empty()) {
+  const bool edited = replace_loops(options.kernel_files, &pipeline->loops);
+  if (device.gpu && options.plan_file.empty() && !edited) {
     fit_registers(graph, device, planning, options.cache_dir, pipeline);
   } else {
     emit_sources(device, pipeline);
@@ -260,6 +253,17 @@ std::unique_ptr<const DeviceExecutable> with_register_cap(const Graph& graph,
       device, options, {}, std::make_shared<CompiledUnits>(), obstacles_of(pipeline)};
   return std::make_unique<const DeviceExecutable>(graph, pipeline.plan, pipeline.sources, compiler,
                                                   device);
+}
+
+std::map<std::string, std::string> obstacles_of(const Pipeline& pipeline) {
+  std::map<std::string, std::string> obstacles;
+  for (const std::vector<loop::Kernel>& variants : pipeline.loops) {
+    for (const loop::Kernel& kernel : variants) {
+      const std::string obstacle = cuda_obstacle(kernel);
+      if (!obstacle.empty()) obstacles[kernel.name] = obstacle;
+    }
+  }
+  return obstacles;
 }
 
 std::string standalone_text(const KernelSource& kernel) {

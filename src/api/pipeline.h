@@ -94,6 +94,9 @@ std::unique_ptr<const DeviceExecutable> with_register_cap(const Graph& graph,
                                                           const CudaDevice& device,
                                                           const CudaOptions& options);
 
+// Of the kernels that have no text for a GPU, by name: why.
+std::map<std::string, std::string> obstacles_of(const Pipeline& pipeline);
+
 // The kernel's text with all that it needs: a translation unit of its own.
 std::string standalone_text(const KernelSource& kernel);
 

@@ -20,8 +20,6 @@ using Json = ReportJson;
 constexpr int fewest = 16,
               most = cuda::most_registers;  // registers that a compiler takes as a bound
 
-using Candidates = std::vector<std::map<std::string, KernelResources>>;  // 0: without a cap
-
 void require_caps(const std::vector<int>& caps) {
   for (const int cap : caps) {
     if (cap >= fewest && cap <= most) continue;
@@ -51,43 +49,62 @@ bool all_start(const std::map<std::string, KernelResources>& kernels) {
                              [](const auto& kernel) { return kernel.second.occupancy.blocks > 0; });
 }
 
+// Something to show, or an error that says why there is nothing.
+void require_some(const CudaResources& found, const std::map<std::string, std::string>& obstacles) {
+  if (!found.kernels.empty()) return;
+  if (!found.problem.empty()) throw Error(ErrorKind::input, found.problem);
+  std::vector<std::string> notes;
+  for (const auto& [name, obstacle] : obstacles) notes.push_back(name + ": " + obstacle);
+  if (notes.empty()) throw Error(ErrorKind::input, "the program has no kernels to tune");
+  throw Error(ErrorKind::unsupported, "none of the kernels has a form for a GPU yet", {}, notes);
+}
+
 }  // namespace
 
 std::string Compiled::register_caps_json(const std::vector<int>& caps) const {
   require_caps(caps);
   if (!state_->device.gpu) {
     throw Error(ErrorKind::input, "register caps are for the kernels of a GPU", {},
-                {"device cuda, or the name of a device model: ingot devices"});
+                {"device cuda, or a device model: " + join(device_names(), ", ")});
   }
   const Pipeline& pipeline = state_->lowered();
   const Bindings sizes = state_->report_sizes();
   const std::vector<KernelToCompile> chosen = chosen_kernels(pipeline, sizes);
   std::vector<int> tried = {0};
   tried.insert(tried.end(), caps.begin(), caps.end());
-  Candidates found;
+  std::vector<CudaResources> found;
   for (const int cap : tried) {
     CudaOptions options;
     options.cache_dir = state_->options.cache_dir;
     options.max_registers = cap;
     found.push_back(cuda_resources(chosen, state_->device, sizes, options));
   }
-  if (found[0].empty()) load_nvrtc();  // says why nothing was compiled
+  const std::map<std::string, std::string> obstacles = obstacles_of(pipeline);
+  require_some(found[0], obstacles);
   Json groups = Json::array();
   for (size_t g = 0; g < chosen.size(); ++g) {
     const std::string& name = chosen[g].source->name;
-    if (!found[0].contains(name)) continue;
+    if (const auto why = obstacles.find(name); why != obstacles.end()) {
+      groups.push_back({{"group", pipeline.plan.groups[g].name},
+                        {"kernel", name},
+                        {"obstacle", why->second},
+                        {"candidates", Json::array()}});
+      continue;
+    }
     Json candidates = Json::array();
     for (size_t c = 0; c < tried.size(); ++c) {
-      candidates.push_back(candidate_json(found[c].at(name), tried[c]));
+      candidates.push_back(candidate_json(found[c].kernels.at(name), tried[c]));
     }
     groups.push_back({{"group", pipeline.plan.groups[g].name},
                       {"kernel", name},
-                      {"threads_per_block", found[0].at(name).threads_per_block},
+                      {"obstacle", nullptr},
+                      {"threads_per_block", found[0].kernels.at(name).threads_per_block},
                       {"candidates", candidates},
                       {"position", g}});
   }
-  for (size_t c = 0; c < tried.size() && state_->target.cuda; ++c) {
-    if (!all_start(found[c])) continue;
+  const bool runs = state_->target.cuda && obstacles.empty();
+  for (size_t c = 0; c < tried.size() && runs; ++c) {
+    if (!all_start(found[c].kernels)) continue;
     const std::vector<double> us = state_->times_with_cap(tried[c]);
     for (Json& group : groups) {
       group["candidates"][c]["measured_us"] = us.at(group["position"].get<size_t>());
@@ -112,6 +129,12 @@ std::string Compiled::register_caps_text(const std::string& json) {
       fmt::format("{} on {}, numerics {}\n", report["graph"].get<std::string>(),
                   report["device"].get<std::string>(), report["numerics"].get<std::string>());
   for (const Json& group : report["groups"]) {
+    if (!group["obstacle"].is_null()) {
+      out += fmt::format("\n{} (kernel {}) does not run on a GPU: {}\n",
+                         group["group"].get<std::string>(), group["kernel"].get<std::string>(),
+                         group["obstacle"].get<std::string>());
+      continue;
+    }
     out +=
         fmt::format("\n{} (kernel {}), {} threads a block\n", group["group"].get<std::string>(),
                     group["kernel"].get<std::string>(), group["threads_per_block"].get<int64_t>());

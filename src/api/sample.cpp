@@ -42,10 +42,16 @@ std::optional<LinearSize> linear(const Sym& size) {
   return LinearSize{*names.begin(), *factor->constant(), size.constant_part()};
 }
 
-void learn_size(Sizes& sizes, const std::string& where, const Sym& size, int64_t given) {
+// Sizes so far, and what said so.
+struct LearntSizes {
+  Sizes sizes;
+  std::map<std::string, std::string> told_by;  // "x[0]"
+};
+
+void learn_size(LearntSizes& learnt, const std::string& where, const Sym& size, int64_t given,
+                const Location& location = {}) {
   const auto fail = [&](std::string_view why) {
-    throw Error(ErrorKind::input,
-                fmt::format("{}: expected {}, got {}{}", where, size.text(), given, why));
+    fail_input(location, fmt::format("{}: expected {}, got {}{}", where, size.text(), given, why));
   };
   if (const std::optional<int64_t> fixed = size.constant()) {
     if (*fixed != given) {
@@ -61,10 +67,14 @@ void learn_size(Sizes& sizes, const std::string& where, const Sym& size, int64_t
   if (part % form->factor != 0 || part / form->factor < 0) {
     fail(fmt::format(": no {} gives that", form->name));
   }
-  const auto [known, added] = sizes.try_emplace(form->name, part / form->factor);
+  const auto [known, added] = learnt.sizes.try_emplace(form->name, part / form->factor);
   if (!added && known->second != part / form->factor) {
-    fail(fmt::format(", but {} = {} elsewhere", form->name, known->second));
+    fail(fmt::format(", but {} = {}{}", form->name, known->second,
+                     learnt.told_by.contains(form->name)
+                         ? fmt::format(" by {}", learnt.told_by[form->name])
+                         : " elsewhere"));
   }
+  if (added) learnt.told_by[form->name] = where;
 }
 
 struct SampleSpec {
@@ -116,8 +126,10 @@ void learn_dimension(const Graph& graph, const std::string& name, int64_t value,
                 fmt::format("no dimension is named '{}'; this program has {}", name,
                             names.empty() ? "no named dimensions" : join(names, ", ")));
   }
-  learn_size(sizes, "dimension " + name,
+  LearntSizes learnt{std::move(sizes), {}};
+  learn_size(learnt, "dimension " + name,
              merged == graph.merged_sizes.end() ? Sym::var(name) : merged->second, value);
+  sizes = std::move(learnt.sizes);
 }
 
 Sizes Program::sizes_of_dimension(const std::string& name, int64_t value) const {
@@ -128,21 +140,22 @@ Sizes Program::sizes_of_dimension(const std::string& name, int64_t value) const 
 
 Sizes Program::sizes_of(const std::map<std::string, std::vector<int64_t>>& shapes) const {
   const Graph& graph = state_->current();
-  Sizes sizes;
+  LearntSizes learnt;
   for (const auto& [name, given] : shapes) {
     const Node& node = graph[graph.inputs[input_position(graph, name)]];
     const Shape& shape = node.type.shape;
     if (given.size() != shape.size()) {
-      throw Error(ErrorKind::input, fmt::format("{}: expected {} dimensions {}, got {}", name,
-                                                shape.size(), shape_text(shape), given.size()));
+      fail_input(node.location, fmt::format("{}: expected {} {}, got {}", name,
+                                            counted(std::ssize(shape), "dimension"),
+                                            shape_text(shape), given.size()));
     }
     for (size_t i = 0; i < shape.size(); ++i) {
       if (given[i] >= 0) {
-        learn_size(sizes, fmt::format("{}[{}]", name, i), shape[i], given[i]);
+        learn_size(learnt, fmt::format("{}[{}]", name, i), shape[i], given[i], node.location);
       }
     }
   }
-  return sizes;
+  return learnt.sizes;
 }
 
 Tensor Program::sample(const std::string& input, const std::string& spec,

@@ -115,30 +115,36 @@ const Runnable& Compiled::State::executable() const {
   if (main->executable == nullptr) {
     throw Error(ErrorKind::input,
                 fmt::format("device {} is not here, so nothing runs on it", device.name), {},
-                {target.absence, "explain, plan, print, lower and emit do without it"});
+                {target.absence, fmt::format("{} do without it", without_device)});
   }
   return *main->executable;
 }
 
-std::vector<std::string> Compiled::State::edited_not_run(const std::vector<Tensor>& inputs) const {
-  if (options.kernel_files.empty()) return {};
+std::map<std::string, std::string> Compiled::State::edited_not_run(
+    const std::vector<Tensor>& inputs) const {
+  std::map<std::string, std::string> idle;
+  if (options.kernel_files.empty()) return idle;
   std::vector<std::vector<int64_t>> shapes;
   for (const Tensor& input : inputs) shapes.push_back(input.shape());
-  std::vector<std::string> running, idle;
   for (const KernelPlace& place : executable().chosen(bind_sizes(graph, shapes))) {
-    running.push_back(main->sources[place.group][place.variant].name);
+    const std::vector<KernelSource>& variants = main->sources[place.group];
+    const std::string& running = variants[place.variant].name;
+    for (const KernelSource& variant : variants) {
+      const bool edited = options.kernel_files.contains(variant.name);
+      if (edited && variant.name != running) idle[variant.name] = running;
+    }
   }
-  for (const auto& [name, file] : options.kernel_files) {
-    if (std::find(running.begin(), running.end(), name) == running.end()) idle.push_back(name);
+  if (idle.size() < options.kernel_files.size()) return idle;
+  std::vector<std::string> names, notes;
+  for (const auto& [name, running] : idle) {
+    names.push_back(name);
+    notes.push_back(fmt::format("{} runs instead of {}", running, name));
   }
-  if (idle.size() == options.kernel_files.size()) {
-    throw Error(
-        ErrorKind::input,
-        fmt::format("{} does not run at these sizes, so nothing can be said of the edited kernel",
-                    join(idle, ", ")),
-        {}, {"these run: " + join(running, ", "), "explain says which sizes take a variant"});
-  }
-  return idle;
+  notes.emplace_back("explain says which sizes take a variant; --kernel may name several");
+  throw Error(ErrorKind::input,
+              fmt::format("the edited kernel{} not run at these sizes: {}",
+                          idle.size() == 1 ? " does" : "s do", join(names, ", ")),
+              {}, notes);
 }
 
 Bindings Compiled::State::report_sizes() const {

@@ -36,8 +36,9 @@ struct Compiled::State {
   Plan separate_plan() const;       // with fusion off; nothing is compiled
   bool edited() const { return !options.plan_file.empty() || !options.kernel_files.empty(); }
   const Runnable& executable() const;  // Error{input} where nothing runs
-  // Edited kernels of variants that these inputs do not take. Error{input} if none is taken.
-  std::vector<std::string> edited_not_run(const std::vector<Tensor>& inputs) const;
+  // Edited kernels of variants that these inputs do not take, each with the one that runs instead.
+  // Error{input} if none is taken.
+  std::map<std::string, std::string> edited_not_run(const std::vector<Tensor>& inputs) const;
   // Of each group on the device, µs; its kernels compiled for so many registers (0: any).
   std::vector<double> times_with_cap(int registers) const;
   Bindings report_sizes() const;  // of all named dimensions; 1 where not given

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/clip.h"
+
 namespace ingot {
 
 namespace {
@@ -29,11 +31,12 @@ std::string place_text(const Location& at) {
 // The source line and a caret under the column; tabs stay tabs, so that the caret stands right.
 std::string caret_text(const Location& at) {
   if (at.source_line.empty() || at.column <= 0) return {};
+  const ClippedLine shown = clipped_line(at.source_line, static_cast<size_t>(at.column));
   std::string padding;
-  for (size_t i = 0; i + 1 < static_cast<size_t>(at.column); i++) {
-    padding += i < at.source_line.size() && at.source_line[i] == '\t' ? '\t' : ' ';
+  for (size_t i = 0; i + 1 < shown.column; i++) {
+    padding += i < shown.text.size() && shown.text[i] == '\t' ? '\t' : ' ';
   }
-  return fmt::format("\n{}\n{}^", at.source_line, padding);
+  return fmt::format("\n{}\n{}^", shown.text, padding);
 }
 
 }  // namespace
@@ -73,6 +76,12 @@ void fail_unsupported(const Location& location, std::string message) {
 
 void fail_internal(std::string_view where, std::string message) {
   throw Error(ErrorKind::internal, fmt::format("{}: {}", where, message));
+}
+
+std::string in_one_line(const Error& error) {
+  std::string text = error.message();
+  for (const std::string& note : error.notes()) text += "; " + note;
+  return text;
 }
 
 }  // namespace ingot

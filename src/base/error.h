@@ -13,6 +13,8 @@ namespace ingot {
 [[noreturn]] void fail_unsupported(const Location& location, std::string message);
 [[noreturn]] void fail_internal(std::string_view where, std::string message);
 
+std::string in_one_line(const Error& error);  // message and notes
+
 }  // namespace ingot
 
 // An invariant of ours; stays on in release. Prints the condition and where it stands.

@@ -509,6 +509,11 @@ bool fits_cuda(const Kernel& kernel) {
   return fits;
 }
 
+std::string cuda_obstacle(const Kernel& kernel) {
+  return fits_cuda(kernel) ? ""
+                           : "it holds a matrix product or convolution, which run on a CPU only";
+}
+
 KernelSource emit_cuda(const Kernel& kernel) {
   return Emitter(kernel, cuda_target(kernel)).source();
 }

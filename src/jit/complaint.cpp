@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/clip.h"
 #include "base/error.h"
 
 namespace ingot {
@@ -13,8 +14,9 @@ std::string numbered_lines(const std::string& source, long around) {
   for (size_t begin = 0; begin < source.size(); ++number) {
     const size_t end = std::min(source.find('\n', begin), source.size());
     if (number >= around - 3 && number <= around + 3) {
-      text += fmt::format("\n{} {:5} | {}", number == around ? '>' : ' ', number,
-                          source.substr(begin, end - begin));
+      text +=
+          fmt::format("\n{} {:5} | {}", number == around ? '>' : ' ', number,
+                      clipped_line(std::string_view(source).substr(begin, end - begin), 1).text);
     }
     begin = end + 1;
   }
@@ -28,7 +30,8 @@ std::string complaint_text(const std::vector<Complaint>& complaints, const std::
   constexpr size_t shown = 3;
   std::string text;
   for (size_t i = 0; i < complaints.size() && i < shown; ++i) {
-    text += fmt::format("\nline {}: {}", complaints[i].line, complaints[i].text);
+    text +=
+        fmt::format("\nline {}: {}", complaints[i].line, clipped_line(complaints[i].text, 1).text);
     if (complaints[i].line > 0) text += numbered_lines(source, complaints[i].line);
   }
   if (complaints.size() > shown) {

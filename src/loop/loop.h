@@ -100,6 +100,7 @@ Literal accumulator_identity(Op op, DType dtype);
 
 std::string print(const Kernel& kernel);
 Kernel parse_kernel(std::string_view text, const std::string& file);
+std::vector<Kernel> parse_kernels(std::string_view text, const std::string& file);  // one or more
 // Names defined before use and once per scope, dtypes of operands, indices linear or div/mod of
 // what is in scope, lane rules, no store and load of one buffer at different indices in one phase.
 // Error{internal}.

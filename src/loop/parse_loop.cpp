@@ -13,7 +13,27 @@ class Parser {
  public:
   Parser(const std::string& file, std::string_view text) : in_(file, text) {}
 
+  // Of a text with nothing else.
   Kernel kernel() {
+    Kernel kernel = next();
+    if (!in_.at_end()) in_.fail(in_.location(), "expected the end after the kernel");
+    return kernel;
+  }
+
+  std::vector<Kernel> kernels() {
+    std::vector<Kernel> kernels;
+    do {
+      kernels.push_back(next());
+    } while (!in_.at_end());
+    return kernels;
+  }
+
+ private:
+  Kernel next() {
+    kernel_ = {};
+    buffers_.clear();
+    values_.clear();
+    accumulators_.clear();
     in_.expect("kernel");
     kernel_.name = in_.identifier("the kernel's name");
     in_.expect("(");
@@ -30,11 +50,9 @@ class Parser {
     in_.expect("{");
     header();
     while (!in_.accept("}")) phase();
-    if (!in_.at_end()) in_.fail(in_.location(), "expected the end after the kernel");
     return std::move(kernel_);
   }
 
- private:
   DType dtype() {
     Location at = in_.location();
     std::string name = in_.identifier("a dtype");
@@ -440,6 +458,10 @@ class Parser {
 
 Kernel parse_kernel(std::string_view text, const std::string& file) {
   return Parser(file, text).kernel();
+}
+
+std::vector<Kernel> parse_kernels(std::string_view text, const std::string& file) {
+  return Parser(file, text).kernels();
 }
 
 }  // namespace ingot::loop

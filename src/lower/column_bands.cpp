@@ -22,8 +22,8 @@ Sym sweep_part(const Sym& rows, const Sym& first) {
 }  // namespace
 
 // The accumulator of a reduction, started from its partial so far.
-std::string Nest::resumed(NodeId reduction, const Band& band) {
-  std::string part = load_partial(reduction, band.partials.at(reduction), band.place);
+std::string Nest::resumed(NodeId reduction, const std::string& buffer, const Sym& place) {
+  std::string part = load_partial(reduction, buffer, place);
   std::string name = accumulator(reduction, "_acc", 1);
   std::get<loop::Accumulator>(values_.statements().back()).from = part;
   return name;
@@ -72,7 +72,9 @@ void Nest::sum_band(const Band& band, const Var& columns) {
   std::string sweep = values_.unique("sweep");
   values_.open(sweep, ceil_div(band.rows, Sym(sweep_rows)));
   open_vector(columns, band.first_column, band.block);
-  for (auto& [r, accumulator] : accumulators) accumulator = resumed(r, band);
+  for (auto& [r, accumulator] : accumulators) {
+    accumulator = resumed(r, band.partials.at(r), band.place);
+  }
   Sym first = Sym(sweep_rows) * Sym::var(sweep);
   add_rows(accumulators, band.first_row + first, sweep_part(band.rows, first));
   store_partials(accumulators, band);

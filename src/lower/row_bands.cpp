@@ -43,9 +43,7 @@ void RowBands::add_to_columns(int level) {
     if (nest_.level_.at(r) != level) continue;
     const Sym place = Sym::var(nest_.reduced_.back().name);
     loop::Operand operand = nest_.reduction_operand(r);
-    const std::string part = nest_.load_partial(r, buffer, place),
-                      name = nest_.accumulator(r, "_acc", 1);
-    std::get<loop::Accumulator>(values_.statements().back()).from = part;
+    const std::string name = nest_.resumed(r, buffer, place);
     values_.statements().push_back(loop::Accumulate{name, operand});
     std::string sum =
         nest_.finish(name, graph_[r].name + "_sum", compute_dtype(graph_[r].type.dtype));

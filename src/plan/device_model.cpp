@@ -140,7 +140,7 @@ const DeviceModel& device_model(std::string_view name) {
     if (model.name == name) return model;
     known += (known.empty() ? "" : ", ") + model.name;
   }
-  throw Error(ErrorKind::input, fmt::format("no device '{}'; known: cuda, {}", name, known));
+  throw Error(ErrorKind::input, fmt::format("no device '{}'; known: {} and cuda", name, known));
 }
 
 int DeviceModel::largest_cluster() const {

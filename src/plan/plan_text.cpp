@@ -249,7 +249,10 @@ void keep_schedules(const Graph& graph, const DeviceModel& device, Parser& parse
     auto found = std::ranges::find_if(known, [&](const Schedule& s) { return s.name == name; });
     if (found == known.end()) {
       std::vector<std::string> names;
-      for (const Schedule& s : group->schedules) names.push_back("\"" + s.name + "\"");
+      for (const Schedule& s : known) {
+        const std::string quoted = "\"" + s.name + "\"";
+        if (std::ranges::find(names, quoted) == names.end()) names.push_back(quoted);
+      }
       parser.fail(at, fmt::format("group '{}' has no schedule \"{}\"; it has {}", text.name, name,
                                   join(names, ", ")));
     }

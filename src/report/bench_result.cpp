@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "plan/plan_words.h"
 #include "report/number_text.h"
 
@@ -38,6 +39,12 @@ Json variant_json(const char* name, const Samples& samples, int64_t bytes, doubl
           {"counters", nullptr}};
 }
 
+// A program on the CPU of which the clock, read around each kernel, measures little but itself.
+bool is_too_short(bool gpu, double separate_us, double fused_us) {
+  constexpr double shortest_us = 1;
+  return !gpu && std::max(separate_us, fused_us) < shortest_us;
+}
+
 // What limits the fused program: what the slowest group is bound by.
 std::string limiting_resource(const Plan& plan, const Samples& samples, const DeviceModel& device,
                               const Bindings& sizes, double share_of_copy) {
@@ -57,7 +64,8 @@ std::string limiting_resource(const Plan& plan, const Samples& samples, const De
                        share_of_copy, name);
   }
   if (bound == "launch") {
-    return fmt::format("limited by starting kernels: {} is too small for more", name);
+    return fmt::format("starting {} takes most of the time",
+                       counted(std::ssize(plan.groups), "kernel"));
   }
   return fmt::format("limited by arithmetic in {}: {:.0f} % of the copy rate", name, share_of_copy);
 }
@@ -92,6 +100,10 @@ void add_line(std::string& out, const Json& result) {
 // or a copy took far longer than the program that moves the same bytes, from a cache at best.
 bool is_disturbed(const Json& result) {
   constexpr double usual = 1.5, cache = 5;
+  const auto us = [&](size_t i) {
+    return result["results"][i]["kernel_us"]["median"].get<double>();
+  };
+  if (is_too_short(result["device"] != "cpu", us(0), us(1))) return false;
   for (const Json& variant : result["results"]) {
     const Json& times = variant["kernel_us"];
     if (times["median"].get<double>() > usual * times["min"].get<double>()) {
@@ -146,6 +158,8 @@ ReportJson bench_result(const Runnable& separate, const Runnable& fused,
       variant_json("fused", run.fused, run.copy_bytes, run.copy_gbs, plan.groups.size())};
   const double kernel = median(run.separate.kernel_us) / median(run.fused.kernel_us);
   const double end_to_end = median(run.separate.end_to_end_us) / median(run.fused.end_to_end_us);
+  const bool too_short =
+      is_too_short(device.gpu, median(run.separate.kernel_us), median(run.fused.kernel_us));
   const double share =
       results[1]["percent_of_copy"].is_null() ? 0 : results[1]["percent_of_copy"].get<double>();
   Json dims = Json::object();
@@ -165,7 +179,9 @@ ReportJson bench_result(const Runnable& separate, const Runnable& fused,
       {"identical", run.difference.identical},
       {"max_abs_error", run.difference.max_abs_error},
       {"max_rel_error", run.difference.max_rel_error},
-      {"verdict", verdict_text(kernel, limiting_resource(plan, run.fused, device, sizes, share))}};
+      {"verdict",
+       too_short ? "too short to compare: the kernels take little more than reading the clock"
+                 : verdict_text(kernel, limiting_resource(plan, run.fused, device, sizes, share))}};
 }
 
 std::string bench_text(const Json& result) {
@@ -193,7 +209,7 @@ std::string bench_text(const Json& result) {
              : fmt::format("results: largest difference {:.3g}, relative {:.3g}\n",
                            result["max_abs_error"].get<double>(),
                            result["max_rel_error"].get<double>());
-  out += result["verdict"].get<std::string>() + "\n";
+  out += result["verdict"].get<std::string>() + "\n" + edited_not_run_text(result);
   if (is_disturbed(result)) {
     out +=
         "note: other work seems to disturb the times; repeat on an idle machine, or compare min\n";

@@ -5,9 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "emit/emit.h"
 #include "plan/plan_words.h"
 #include "report/report.h"
 #include "report/resources.h"
+#include "run/sizing.h"
 
 namespace ingot {
 namespace {
@@ -35,18 +37,21 @@ std::vector<std::string> op_names(const Graph& graph, const Group& group) {
   return names;
 }
 
-bool guards_hold(const Schedule& schedule, const Bindings& sizes) {
-  return std::all_of(
-      schedule.guards.begin(), schedule.guards.end(),
-      [&](const Schedule::AtLeast& guard) { return guard.value.evaluate(sizes) >= guard.minimum; });
-}
-
 Json resources_of(const ExplainInput& input, size_t group, size_t variant) {
   if (!input.device.gpu) return no_resources();
   const loop::Kernel& kernel = input.kernels[group][variant];
   const auto compiled = input.compiled.find(kernel.name);
-  return compiled != input.compiled.end() ? compiled->second
-                                          : resources_json(kernel, input.device, input.sizes);
+  if (compiled != input.compiled.end()) return compiled->second;
+  const std::string obstacle = cuda_obstacle(kernel);
+  return resources_json(kernel, input.device, input.sizes,
+                        obstacle.empty() ? input.compiler_problem : obstacle);
+}
+
+// Why the group runs on no device of this model.
+Json obstacle_of(const ExplainInput& input, size_t group, size_t variant) {
+  if (!input.device.gpu) return nullptr;
+  const std::string obstacle = cuda_obstacle(input.kernels[group][variant]);
+  return obstacle.empty() ? Json(nullptr) : Json(obstacle);
 }
 
 Json variants_json(const Group& group) {
@@ -115,6 +120,7 @@ Json group_json(const ExplainInput& input, size_t position, int64_t saved) {
       {"schedule", group.schedules.empty() ? Json(nullptr) : Json(group.schedules[variant].name)},
       {"variants", variants_json(group)},
       {"batch_invariant", group.batch_invariant},
+      {"obstacle", obstacle_of(input, position, variant)},
       {"resources", resources_of(input, position, variant)},
       {"predicted_us", predicted.us},
       {"measured_us", measured},
@@ -198,15 +204,19 @@ ReportJson explain_json(const ExplainInput& input, const ReportJson& environment
   for (const Decision& decision : input.plan.decisions) {
     decisions.push_back(decision_json(input, decision));
   }
-  return {{"graph", input.graph.name},
-          {"device", input.device.name},
-          {"numerics", numerics_text(input.plan.numerics)},
-          {"boundary", "device_memory"},
-          {"dims", dims},
-          {"environment", environment},
-          {"totals", totals_json(input)},
-          {"groups", groups},
-          {"decisions", decisions}};
+  const bool silent = !input.compiler_problem.empty();
+  Json report = {{"graph", input.graph.name},
+                 {"device", input.device.name},
+                 {"numerics", numerics_text(input.plan.numerics)},
+                 {"boundary", "device_memory"},
+                 {"dims", dims},
+                 {"environment", environment},
+                 {"totals", totals_json(input)},
+                 {"groups", groups},
+                 {"decisions", decisions},
+                 {"compiler_problem", silent ? Json(input.compiler_problem) : Json(nullptr)}};
+  if (input.measured) report["edited_not_run"] = input.edited_not_run;
+  return report;
 }
 
 }  // namespace ingot

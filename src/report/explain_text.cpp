@@ -91,6 +91,14 @@ void add_totals(const Json& explained, std::string& out) {
         time_of(totals["measured_us_separate"]), time_of(totals["measured_us_fused"]),
         totals["copy_gbs"].get<double>());
   }
+  const auto blocked = std::ranges::count_if(
+      explained["groups"], [](const Json& group) { return !group["obstacle"].is_null(); });
+  if (blocked > 0) {
+    out += fmt::format("  cannot run on {} yet: {} no form for a GPU\n",
+                       explained["device"].get<std::string>(),
+                       blocked == 1 ? "1 kernel has" : fmt::format("{} kernels have", blocked));
+  }
+  out += edited_not_run_text(explained);
 }
 
 std::string schedule_text(const Json& group) {
@@ -152,6 +160,10 @@ void add_group(const Json& group, std::string& out) {
                      group["bound"].get<std::string>(), group["intensity"].get<double>(),
                      schedule_text(group),
                      group["batch_invariant"].get<bool>() ? "" : "; bits may depend on the batch");
+  if (!group["obstacle"].is_null()) {
+    out +=
+        fmt::format("    does not run on this device: {}\n", group["obstacle"].get<std::string>());
+  }
   add_resources(group["resources"], out);
   out += fmt::format("    predicted {}", time_of(group["predicted_us"]));
   if (!group["measured_us"].is_null()) {
@@ -209,6 +221,16 @@ void add_decisions(const Json& decisions, std::string& out) {
 
 }  // namespace
 
+std::string edited_not_run_text(const Json& report) {
+  std::string text;
+  if (!report.contains("edited_not_run")) return text;
+  for (const auto& [edited, running] : report["edited_not_run"].items()) {
+    text += fmt::format("the edited kernel {} was not used: at these sizes {} runs\n", edited,
+                        running.get<std::string>());
+  }
+  return text;
+}
+
 std::string explain_text(const Json& explained) {
   std::string out;
   add_totals(explained, out);
@@ -220,8 +242,14 @@ std::string explain_text(const Json& explained) {
   out +=
       fmt::format("\ningot {} ({}), {}, ", environment["version"].get<std::string>(),
                   environment["git"].get<std::string>(), environment["device"].get<std::string>());
-  if (explained["device"] == "cpu") {  // of a device that is not here nothing more is known
-    const Json& compiler = environment["compilers"]["c++"];
+  const Json &compilers = environment["compilers"], &problem = explained["compiler_problem"];
+  if (!problem.is_null()) {
+    out += fmt::format("resources estimated: {}, ", problem.get<std::string>());
+  } else if (compilers.contains("nvrtc") && !compilers["nvrtc"].is_null()) {
+    out += fmt::format("NVRTC {}, ", compilers["nvrtc"].get<std::string>());
+  }
+  if (explained["device"] == "cpu") {
+    const Json& compiler = compilers["c++"];
     out += fmt::format("{} threads, {}, ", environment["threads"].get<int>(),
                        compiler.is_null() ? "no compiler" : compiler.get<std::string>());
   }

@@ -34,9 +34,11 @@ struct ExplainInput {
   const LoweredGroups& kernels;  // of a GPU; else not looked at
   // By kernel, what its compiler says; the others' resources are estimated.
   const std::map<std::string, ReportJson>& compiled;
+  const std::string& compiler_problem;  // why it says nothing
   const DeviceModel& device;
   Bindings sizes;  // of every named dimension
-  std::optional<MeasuredTimes> measured;
+  std::optional<MeasuredTimes> measured = {};
+  std::map<std::string, std::string> edited_not_run = {};  // each with what ran instead
 };
 
 // The schedule that runs at these sizes: the first whose guards hold.
@@ -45,6 +47,8 @@ size_t chosen_variant(const Group& group, const Bindings& sizes);
 // The object of `explain --json`, and the same for a person.
 ReportJson explain_json(const ExplainInput& input, const ReportJson& environment);
 std::string explain_text(const ReportJson& explained);
+// A line for each edited kernel of a report that another variant ran instead of.
+std::string edited_not_run_text(const ReportJson& report);
 
 // Ceiling of a run: the best copy loop (non-temporal with prefetch, plain where the bytes fit a
 // cache) moving `bytes` read + written, on `threads` pinned threads, GB/s.

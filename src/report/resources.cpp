@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/cuda_threads.h"
@@ -114,7 +115,7 @@ void add_occupancy(const Occupancy& blocks, ReportJson& resources) {
   resources["occupancy_limit"] = blocks.limit;
 }
 
-ReportJson gpu_resources(const ResourceEstimate& estimate) {
+ReportJson gpu_resources(const ResourceEstimate& estimate, const std::string& why) {
   const bool spills = estimate.spilled_registers > 0;
   const ReportJson spill = spills ? ReportJson(estimate.spilled_registers * 4) : ReportJson(0);
   ReportJson resources = {{"registers", estimate.registers},
@@ -128,6 +129,7 @@ ReportJson gpu_resources(const ResourceEstimate& estimate) {
                           {"special_instructions", nullptr}};
   add_occupancy(estimate.occupancy, resources);
   resources["source"] = "estimate";
+  resources["note"] = fmt::format("estimated from the loops, without instructions: {}", why);
   return resources;
 }
 
@@ -170,6 +172,7 @@ ReportJson no_resources() {
     resources[key] = nullptr;
   }
   resources["source"] = "compiler";
+  resources["note"] = "the kernel runs on a CPU; these are numbers of a GPU's kernels";
   return resources;
 }
 
@@ -220,6 +223,7 @@ ReportJson compiled_resources_json(const KernelResources& resources) {
                      {"special_instructions", all.special_instructions}};
   add_occupancy(resources.occupancy, json);
   json["source"] = "compiler";
+  json["note"] = nullptr;
   return json;
 }
 
@@ -250,8 +254,9 @@ ResourceEstimate estimate_resources(const loop::Kernel& kernel, const DeviceMode
 }
 
 ReportJson resources_json(const loop::Kernel& kernel, const DeviceModel& device,
-                          const Bindings& sizes) {
-  return device.gpu ? gpu_resources(estimate_resources(kernel, device, sizes)) : no_resources();
+                          const Bindings& sizes, const std::string& why) {
+  return device.gpu ? gpu_resources(estimate_resources(kernel, device, sizes), why)
+                    : no_resources();
 }
 
 }  // namespace ingot

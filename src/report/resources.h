@@ -40,8 +40,8 @@ ReportJson compiled_resources_json(const KernelResources& resources);  // the ob
 
 ReportJson no_resources();  // of a kernel on the CPU: all null
 
-// The object `resources`; what only a GPU has is null on the CPU.
+// The object `resources`; what only a GPU has is null on the CPU. `why` no compiler says more.
 ReportJson resources_json(const loop::Kernel& kernel, const DeviceModel& device,
-                          const Bindings& sizes);
+                          const Bindings& sizes, const std::string& why);
 
 }  // namespace ingot

@@ -7,7 +7,6 @@
 #include "run/memory_block.h"
 
 namespace ingot {
-namespace {
 
 int64_t byte_count(DType dtype, const std::vector<int64_t>& shape, const std::string& name) {
   int64_t bytes = byte_size(dtype);
@@ -20,6 +19,8 @@ int64_t byte_count(DType dtype, const std::vector<int64_t>& shape, const std::st
   }
   return bytes;
 }
+
+namespace {
 
 // Each intermediate in a place of its own.
 void lay_apart(const Graph& graph, const Bindings& bindings, BufferPlan* buffers) {

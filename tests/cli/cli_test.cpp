@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -199,6 +200,33 @@ TEST_F(Cli, RunReadsInputsAndTheirSizes) {
   EXPECT_TRUE(result.contains("environment"));
 }
 
+TEST_F(Cli, SizesAtOddsNameTheFilesAndThePlaceInTheProgram) {
+  write("two.ingot",
+        "graph two(x: f32[B, 4], y: f32[B, 4], z: f32[2*B, C], w: f32[B*C]) {\n  s = add(x, y)\n"
+        "  t = neg(z)\n  u = neg(w)\n  return s, t, u\n}\n");
+  const auto file = [&](const std::string& name, const std::vector<int64_t>& shape) {
+    ingot::write_npy(path(name), ingot::Tensor(ingot::DType::f32, shape));
+  };
+  file("x3.npy", {3, 4});
+  file("y5.npy", {5, 4});
+  file("w7.npy", {7});
+  file("z6.npy", {6, 2});
+  const std::string call = "run two.ingot --input x=x3.npy";
+  for (const char* part : {"two.ingot:1:", "y[0]: expected B, got 5, but B = 3 by x[0]",
+                           "y is y5.npy, f32[5, 4]", "x is x3.npy, f32[3, 4]"}) {
+    expect_error(call + " --input y=y5.npy", 2, part);
+  }
+  expect_error("run two.ingot --input x=w7.npy", 2, "x is w7.npy, f32[7]");
+  expect_error("run two.ingot --input x=w7.npy", 2, "x: expected 2 dimensions [B, 4], got 1");
+  expect_error(call + " --dim B=7", 2, "x is x3.npy, f32[3, 4]");
+  // Found when all sizes are known.
+  for (const std::string command : {"run", "check", "bench"}) {
+    const std::string all = command + " two.ingot --input z=z6.npy --input w=w7.npy";
+    expect_error(all, 2, "w: expected [B*C], got [7]: B*C is 6");
+    expect_error(all, 2, "w is w7.npy, f32[7]");
+  }
+}
+
 TEST_F(Cli, InputOfAnotherDtypeIsTwo) {
   ingot::write_npy(path("x.npy"), ingot::Tensor(ingot::DType::i64, {5, 64}));
   expect_error("run bias_gelu.ingot --input x=x.npy", 2, "expected bf16, x.npy has i64");
@@ -325,6 +353,90 @@ TEST_F(Cli, CheckOfAFaultyKernelIsOneAndShowsWhere) {
   EXPECT_EQ(run("check add.ingot --dim N=3 --atol 1.5 --rtol 1" + kernels).code, 0);
 }
 
+// Of the two variants of a small program the one for large tensors does not run.
+TEST_F(Cli, AnEditedKernelThatDoesNotRunIsSaid) {
+  ASSERT_EQ(run("emit bias_gelu.ingot --out src").code, 0);
+  const std::string large = " --kernel add_gelu_rows_streaming=src/add_gelu_rows_streaming.cpp";
+  const std::string small = " --kernel add_gelu_rows=src/add_gelu_rows.cpp";
+  for (const std::string command : {"run", "check", "bench --repeats 7", "explain --measure"}) {
+    const std::string call = command + " bias_gelu.ingot --dim B=3";
+    expect_error(call + large, 2, "add_gelu_rows runs instead of add_gelu_rows_streaming");
+    const Result both = run(call + large + small);
+    EXPECT_EQ(both.code, 0) << both.err;
+    const std::string said = both.out + both.err;
+    EXPECT_NE(said.find("the edited kernel add_gelu_rows_streaming"), std::string::npos) << said;
+    EXPECT_NE(said.find("at these sizes add_gelu_rows runs"), std::string::npos) << said;
+    EXPECT_EQ(json(call + large + small)["edited_not_run"],
+              (Json{{"add_gelu_rows_streaming", "add_gelu_rows"}}));
+    const Result used = run(call + small);
+    EXPECT_EQ((used.out + used.err).find("the edited kernel"), std::string::npos) << used.out;
+  }
+}
+
+TEST_F(Cli, ASourceWhereNothingIsCompiledIsRefused) {
+  ASSERT_EQ(run("emit bias_gelu.ingot --out src").code, 0);
+  for (const std::string command : {"explain", "plan", "lower", "emit"}) {
+    const std::string call = command + " bias_gelu.ingot --kernel ";
+    expect_error(call + "add_gelu_rows=src/add_gelu_rows.cpp", 2, "is for run, check and bench");
+    expect_error(call + "other=src/add_gelu_rows.cpp", 2, "no kernel is named 'other'");
+  }
+}
+
+TEST_F(Cli, LoopsAreGivenBackAsKernels) {
+  const std::string both =
+      " --kernel add_gelu_rows=k.loops --kernel add_gelu_rows_streaming=k.loops";
+  const std::string call = "lower bias_gelu.ingot";
+  const Result ours = run(call);
+  ASSERT_EQ(ours.code, 0) << ours.err;
+  write("k.loops", ours.out);
+  EXPECT_EQ(run(call + both).out, ours.out);
+  std::string edited = ours.out;
+  for (size_t at = edited.find("gelu(t)"); at != std::string::npos; at = edited.find("gelu(t)")) {
+    edited.replace(at, 7, "neg(t)");
+  }
+  write("k.loops", edited);
+  EXPECT_EQ(run(call + both).out, edited);
+  const std::string inputs = " --dim B=3 --input x=ones --input b=ones";
+  const Result result = run("run bias_gelu.ingot" + inputs + both);
+  EXPECT_NE(result.out.find("min -2, max -2"), std::string::npos) << result.out << result.err;
+  EXPECT_EQ(run("check bias_gelu.ingot" + inputs + both).code, 1);
+  // What is not the kernel's is refused.
+  const std::string one = "run bias_gelu.ingot --dim B=3 --kernel add_gelu_rows=k.loops";
+  write("k.loops", "kernel other() sizes() {\n}\n");
+  expect_error(one, 2, "k.loops: no kernel 'add_gelu_rows' in it");
+  write("k.loops",
+        "kernel add_gelu_rows(x: f32[4] in) sizes() {\n"
+        "  phase p in parallel(4) grain 1 {\n    y: f32 = load x[p]\n  }\n}\n");
+  expect_error(one, 2, "takes other parameters");
+  std::string broken = ours.out;
+  broken.replace(broken.find("store y["), 8, "store q[");
+  write("k.loops", broken);
+  expect_error(one, 2, "k.loops:");
+}
+
+TEST_F(Cli, LoopsOfAnotherDeviceAreEmittedFromText) {
+  const Result ours = run("lower bias_gelu.ingot --device h200");
+  ASSERT_EQ(ours.code, 0) << ours.err;
+  std::string edited = ours.out;
+  edited.replace(edited.find("gelu(t)"), 7, "silu(t)");
+  write("k.loops", edited);
+  const Result text = run("emit bias_gelu.ingot --device h200 --kernel add_gelu_rows_few=k.loops");
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_NE(text.out.find("silu"), std::string::npos) << text.out;
+}
+
+TEST_F(Cli, AKernelThatIsNoTextIsRefusedInAFewWords) {
+  std::string bytes;
+  for (int i = 0; i < 40000; ++i) bytes += static_cast<char>((i * 7919 + i / 256) % 256);
+  write("garbage", bytes);
+  const std::string call = "run bias_gelu.ingot --dim B=3 --kernel add_gelu_rows=garbage";
+  expect_error(call, 2, "garbage: no text: byte 0 is 0x00");
+  EXPECT_LT(run(call).err.size(), 300u);
+  write("garbage", std::string(100000, 'x'));  // text, but on one line
+  expect_error(call, 2, "garbage");
+  EXPECT_LT(run(call).err.size(), 1500u);
+}
+
 TEST_F(Cli, UnknownKernelIsTwoAndListsThem) {
   expect_error("run bias_gelu.ingot --dim B=1 --kernel nothing=bias_gelu.ingot", 2, "add_gelu");
 }
@@ -407,6 +519,101 @@ TEST_F(Cli, BenchJsonIsOneObject) {
   const Json result = json("bench bias_gelu.ingot --dim B=16 --repeats 7");
   EXPECT_EQ(result["identical"], true);
   EXPECT_EQ(result["repeats"], 7);
+}
+
+TEST_F(Cli, ProgramsThatCannotRunOnAGpuAreSaid) {
+  write("mm.ingot",
+        "graph mm(x: f32[B, 64], w: f32[64, 32]) {\n  m = matmul(x, w)\n  e = exp(x)\n"
+        "  s = sum(e, dims=[1])\n  return m, s\n}\n");
+  const char* const why = "it holds a matrix product or convolution";
+  for (const std::string command : {"plan", "lower", "emit"}) {
+    const Result result = run(command + " mm.ingot --dim B=4 --device h200");
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_NE(result.err.find("note: the program cannot run on h200 yet: matmul_kernel: "),
+              std::string::npos)
+        << result.err;
+    EXPECT_NE(result.err.find(why), std::string::npos) << result.err;
+    EXPECT_EQ(run(command + " mm.ingot --dim B=4").err.find("cannot run"), std::string::npos);
+  }
+  const std::string report = run("explain mm.ingot --dim B=4 --device h200").out;
+  EXPECT_NE(report.find("cannot run on h200 yet: 1 kernel has no form for a GPU"),
+            std::string::npos)
+      << report;
+  EXPECT_NE(report.find(why), std::string::npos) << report;
+  const Json groups = json("explain mm.ingot --dim B=4 --device h200")["groups"];
+  ASSERT_EQ(groups.size(), 2u);
+  int blocked = 0;
+  for (const Json& group : groups) blocked += group["obstacle"].is_null() ? 0 : 1;
+  EXPECT_EQ(blocked, 1);
+  EXPECT_TRUE(json("explain mm.ingot --dim B=4")["groups"][0]["obstacle"].is_null());
+}
+
+TEST_F(Cli, ResourcesWithoutACompilerSayWhy) {
+  const std::string call = " bias_gelu.ingot --dim B=64 --device h200";
+  const Result report = run("explain" + call, "INGOT_NVRTC=/nowhere");
+  EXPECT_EQ(report.code, 0) << report.err;
+  EXPECT_NE(report.out.find("resources estimated: no NVRTC"), std::string::npos) << report.out;
+  EXPECT_NE(report.out.find("/nowhere"), std::string::npos) << report.out;
+  const Json sources =
+      Json::parse(run("emit --json" + call, "INGOT_NVRTC=/nowhere").out)["sources"];
+  ASSERT_EQ(sources.size(), 2u);
+  for (const Json& source : sources) {
+    EXPECT_EQ(source["resources"]["source"], "estimate");
+    EXPECT_NE(source["resources"]["note"].get<std::string>().find("/nowhere"), std::string::npos);
+  }
+  const Json here = json("emit bias_gelu.ingot")["sources"];
+  EXPECT_NE(here[0]["resources"]["note"].get<std::string>().find("CPU"), std::string::npos);
+  if (const std::string why = ingot::testing::no_nvrtc(); !why.empty()) GTEST_SKIP() << why;
+  EXPECT_NE(run("explain" + call).out.find("NVRTC "), std::string::npos);
+  EXPECT_TRUE(json("explain" + call)["compiler_problem"].is_null());
+}
+
+// One list of devices: the table of models.
+TEST_F(Cli, DevicesAreListedAlikeEverywhere) {
+  std::string names;
+  for (const std::string& name : ingot::device_names()) names += (names.empty() ? "" : ", ") + name;
+  EXPECT_NE(names.find("cpu, h200, "), std::string::npos);
+  for (const char* device : {"h300", "cudax"}) {
+    expect_error(std::string("explain bias_gelu.ingot --device ") + device, 2, names);
+  }
+  EXPECT_NE(run("run bias_gelu.ingot --device cuda", "CUDA_VISIBLE_DEVICES=").err.find(names),
+            std::string::npos);
+  std::string help = run("explain --help").out;
+  help.erase(std::remove(help.begin(), help.end(), '\n'), help.end());
+  for (size_t at = help.find("  "); at != std::string::npos; at = help.find("  "))
+    help.erase(at, 1);
+  EXPECT_NE(help.find("one of " + names), std::string::npos) << help;
+  const std::string table = run("devices --no-measure").out;
+  for (const std::string& name : ingot::device_names()) {
+    EXPECT_NE(table.find("\n  " + name), std::string::npos) << name;
+  }
+}
+
+TEST_F(Cli, TimesOfLittleButTheClockAreNoVerdict) {
+  const Json tiny = json("bench bias_gelu.ingot --dim B=1 --repeats 31");
+  const std::string verdict = tiny["verdict"];
+  const auto us = [&](size_t i) { return tiny["results"][i]["kernel_us"]["median"].get<double>(); };
+  EXPECT_EQ(verdict.find("too short to compare") == 0, us(0) < 1 && us(1) < 1) << tiny.dump(2);
+  const Json large = json("bench bias_gelu.ingot --dim B=20000 --repeats 7");
+  EXPECT_EQ(large["verdict"].get<std::string>().find("fused "), 0u) << large["verdict"];
+}
+
+TEST_F(Cli, TuneSaysWhichKernelsAGpuHasNot) {
+  write("mm.ingot",
+        "graph mm(x: f32[B, 64], w: f32[64, 32]) {\n  m = matmul(x, w)\n  return m\n}\n");
+  write("both.ingot",
+        "graph both(x: f32[B, 64], w: f32[64, 32]) {\n  m = matmul(x, w)\n  e = exp(x)\n"
+        "  return m, e\n}\n");
+  if (const std::string why = ingot::testing::no_nvrtc(); !why.empty()) GTEST_SKIP() << why;
+  const std::string caps = " --dim B=64 --device h200 --register-caps 32";
+  expect_error("tune mm.ingot" + caps, 3, "matmul_kernel: it holds a matrix product");
+  const Result result = run("tune both.ingot" + caps);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(
+      result.out.find("(kernel matmul_kernel) does not run on a GPU: it holds a matrix product"),
+      std::string::npos)
+      << result.out;
+  EXPECT_NE(result.out.find("limited by"), std::string::npos) << result.out;
 }
 
 TEST_F(Cli, TuneShowsWhatBoundsOnRegistersDo) {

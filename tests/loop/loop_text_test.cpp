@@ -166,6 +166,20 @@ std::string error_of(const std::string& statement) {
   return "no error";
 }
 
+TEST(LoopText, SeveralKernelsReadBackOneByOne) {
+  const std::string first = print(parse_kernel(every_statement, "<test>"));
+  const std::string second =
+      "kernel other(x: f32[4] in) sizes() {\n  phase p in parallel(4) grain 1 {\n"
+      "    x0: f32 = load x[p]\n  }\n}\n";
+  const std::vector<Kernel> kernels = parse_kernels(first + "\n" + second + first, "<test>");
+  ASSERT_EQ(kernels.size(), 3u);
+  EXPECT_EQ(print(kernels[0]), first);
+  EXPECT_EQ(print(kernels[1]), second);
+  EXPECT_EQ(print(kernels[2]), first);
+  EXPECT_THROW(parse_kernels("", "<test>"), Error);
+  EXPECT_THROW(parse_kernel(first + second, "<test>"), Error);
+}
+
 TEST(LoopText, Errors) {
   EXPECT_EQ(error_of("t: f32 = ad(1, 2)"), "unknown op 'ad'; did you mean 'add'?");
   EXPECT_EQ(error_of("t: f32 = add(x0, 1)"), "no value 'x0' here");

@@ -1,6 +1,8 @@
 // Plans print, read back, and can be edited; wrong edits are refused where they stand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "graph/passes/passes.h"
 #include "plan/plan.h"
@@ -145,6 +147,35 @@ TEST(PlanText, WrongEditsAreRefusedWhereTheyStand) {
   std::string text = two_groups("t, u", parts(g, 0));
   text.replace(text.find("\"rows\""), 6, "\"tiled\"");
   EXPECT_THROW(read(g, text), Error);
+}
+
+// An error about a schedule lists all that a plan may ask for; each of them is taken.
+TEST(PlanText, KnownSchedulesAreListedAndTaken) {
+  const Graph g = graph();
+  const DeviceModel& device = device_model("h200");
+  const std::string text = print(g, make_plan(g, device, {}));
+  const size_t begin = text.find("schedules ") + 10, end = text.find('\n', begin);
+  const auto asked = [&](const std::string& schedules) {
+    return parse_plan(g, text.substr(0, begin) + schedules + text.substr(end), "p", device, {});
+  };
+  std::string message;
+  try {
+    asked("\"tiled\"");
+    ADD_FAILURE() << text;
+  } catch (const Error& error) {
+    message = error.message();
+  }
+  std::vector<std::string> listed;
+  for (size_t at = message.find("it has "); (at = message.find('"', at)) != std::string::npos;) {
+    const size_t close = message.find('"', at + 1);
+    listed.push_back(message.substr(at, close + 1 - at));
+    at = close + 1;
+  }
+  EXPECT_GT(listed.size(), asked(text.substr(begin, end - begin)).groups[0].schedules.size())
+      << message;
+  for (const std::string& schedule : listed) EXPECT_NO_THROW(asked(schedule)) << schedule;
+  std::ranges::sort(listed);
+  EXPECT_EQ(std::ranges::adjacent_find(listed), listed.end()) << message;
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ def first_lines(text, count=40):
 def run_tool(args, sanitizer, tool, name, logs):
     """The findings' texts of a program, or None where the tool does not run here."""
     program = (args.build / "tests/gpu" / name).resolve()
-    cases = f"{args.cases}-{PROGRAMS[name]}" if "-" not in args.cases else args.cases
+    without = PROGRAMS[name] if "-" not in args.cases else ""
+    cases = f"{args.cases}-{without}" if without else args.cases
     files = [logs / f"{tool}_{name}_{share}.log" for share in range(args.shares)]
     processes = [start(sanitizer, tool, program, share, args.shares, cases, file)
                  for share, file in enumerate(files)]

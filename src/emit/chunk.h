@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "emit/c_text.h"
 
@@ -12,6 +13,7 @@ namespace ingot {
 // Lanes of a vector on a CPU: as many as a reduction has, so that a chunk of a vector loop is one
 // vector and a lane accumulator is one variable.
 inline constexpr int vector_lanes = 64;
+using Texts = std::vector<std::string>;
 
 // How the iterations of a phase and the chunks of a vector loop are spread.
 struct Target {

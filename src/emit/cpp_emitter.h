@@ -106,11 +106,11 @@ class Emitter : private LaneQuestions {
   std::optional<std::string> packs_condition(const std::vector<loop::Stmt>& body,
                                              const Chunk& chunk, const std::string& extent);
   void spread_loop(const loop::Loop& loop);
-  void combine_parts(const std::vector<std::string>& totals, const std::string& place,
-                     const std::string& rest);
-  void fold_parts(const std::vector<std::string>& totals, int64_t count);
-  void combine_totals(const std::vector<std::string>& totals, const std::string& extent,
-                      const std::string& round, std::optional<int64_t> count);
+  void combine_parts(const Texts& totals, const std::string& place, const std::string& rest);
+  void spread_over_lanes(const loop::Loop& loop, const Texts& totals);
+  void fold_parts(const Texts& totals, int64_t count, bool in_lanes);
+  void combine_totals(const Texts& totals, const std::string& extent, const std::string& round,
+                      std::optional<int64_t> count);
   bool is_thread_row(const std::string& buffer) const;
   std::string thread_row(const std::string& buffer, const Sym& index) const;
 

@@ -91,6 +91,32 @@ int64_t chunks_together(const Loop& loop, int lanes) {
   return std::clamp<int64_t>(loads, 2, work > little ? few : many);
 }
 
+// Whether a thread, of a warp with more than 64 lanes, has one pack of each row or none.
+bool one_pack_a_thread(const std::vector<Stmt>& body, const Target& target) {
+  const int64_t together = target.lanes * target.threads();
+  return together > vector_lanes && std::ranges::all_of(body, [&](const Stmt& stmt) {
+           const auto* found = std::get_if<std::shared_ptr<Loop>>(&stmt);
+           if (found == nullptr) return true;
+           const Loop& loop = **found;
+           const int64_t most = loop.kind == LoopKind::spread ? target.warps : together;
+           return (loop.kind == LoopKind::serial ||
+                   longest_loop(loop.extent).value_or(most + 1) <= most) &&
+                  one_pack_a_thread(loop.body, target);
+         });
+}
+
+// Whether iterations only make numbers of what stands in memory and add them to totals.
+bool only_combines(const Loop& loop) {
+  return std::ranges::all_of(loop.body, [](const Stmt& stmt) {
+    const auto* load = std::get_if<Load>(&stmt);
+    const auto* let = std::get_if<Let>(&stmt);
+    const auto* accumulate = std::get_if<Accumulate>(&stmt);
+    return (load != nullptr && load->guards.empty()) ||
+           (let != nullptr && let->dtype == DType::f32) ||
+           (accumulate != nullptr && accumulate->lane.has_value());
+  });
+}
+
 // As which a part of a total stands in shared memory.
 DType part_dtype(const EmittedValue& total) {
   return total.lanes == Lanes::m32 ? DType::i32 : total.dtype;
@@ -132,6 +158,14 @@ void Emitter::declare_thread_rows(const Phase& phase) {
     buffers_[buffer] = names_.unique(buffer);
     line(fmt::format("Pack<{}> {}[{}];", storage_type(buffer_dtypes_.at(buffer)), buffers_[buffer],
                      chunks));
+  }
+  // Of a fetched row: the first pass leaves it in registers, and the compiler what is made of it,
+  // as far as there are some.
+  if (fetched_.empty() || !one_pack_a_thread(phase.body, target_)) return;
+  for (const std::string& buffer : fetched_) {
+    packs_now_[buffer].name = names_.unique(buffer + "_pack");
+    line(fmt::format("Pack<{}> {};", storage_type(buffer_dtypes_.at(buffer)),
+                     packs_now_[buffer].name));
   }
 }
 
@@ -197,7 +231,8 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
     return fmt::format("__launch_bounds__({}, {})", target_.block, blocks);
   };
   constexpr int64_t of_matrices = 32;  // one more is a quarter of the threads less
-  if (bytes == 0) return bounds(matrices ? of_matrices : plain_registers);
+  if (bytes == 0)
+    return bounds(matrices ? of_matrices : capped ? cuda::column_registers : plain_registers);
   // Besides what is on its way from each buffer but the first; a vector that all rows read is near.
   constexpr int64_t of_row = 32, of_vector = 16;
   int64_t streams = 0;
@@ -349,7 +384,7 @@ void Emitter::declare_shared_rows(const Phase& phase) {
 
 // The parts at `place` and on, of which there are `rest`, into the lanes of each total; by every
 // warp for itself.
-void Emitter::combine_parts(const std::vector<std::string>& totals, const std::string& place,
+void Emitter::combine_parts(const Texts& totals, const std::string& place,
                             const std::string& rest) {
   const std::string at = names_.unique("part"), live = names_.unique("parts");
   line(fmt::format("const long {} = {};", at, place));
@@ -366,28 +401,35 @@ void Emitter::combine_parts(const std::vector<std::string>& totals, const std::s
 }
 
 // All parts of a row, a few for each thread of a warp.
-void Emitter::fold_parts(const std::vector<std::string>& totals, int64_t count) {
+void Emitter::fold_parts(const Texts& totals, int64_t count, bool in_lanes) {
   for (const std::string& total : totals) {
     EmittedValue& acc = accumulators_.at(total);
     const DType dtype = part_dtype(acc);
-    std::string parts = fmt::format(
-        "parts_{}({}, {}, ({}){})", op_name(acc.reduction), parts_.at(total), count,
-        storage_type(dtype), literal_text(accumulator_identity(acc.reduction, acc.dtype), dtype));
-    line(fmt::format("{} = {};", acc.name, splat_text(parts, acc.lanes)));
+    const bool usual = target_.threads() * target_.lanes == vector_lanes;
+    const std::string own = usual ? "" : fmt::format("<{}>", target_.lanes);
+    const std::string identity =
+        literal_text(accumulator_identity(acc.reduction, acc.dtype), dtype);
+    const std::string& parts = parts_.at(total);
+    const std::string folded =
+        in_lanes ? fmt::format("fold_{}{}({}[0], {}[1], {})", op_name(acc.reduction), own, parts,
+                               parts, count)
+                 : fmt::format("parts_{}{}({}, {}, ({}){})", op_name(acc.reduction), own, parts,
+                               count, storage_type(dtype), identity);
+    line(fmt::format("{} = {};", acc.name, splat_text(folded, acc.lanes)));
     acc.folded = true;
     parts_.erase(total);
   }
 }
 
 // All parts of a row, or those of the warps' last `round`.
-void Emitter::combine_totals(const std::vector<std::string>& totals, const std::string& extent,
+void Emitter::combine_totals(const Texts& totals, const std::string& extent,
                              const std::string& round, std::optional<int64_t> count) {
   const std::string lane = fmt::format("{} * thread", target_.lanes);
   const int64_t lanes = target_.lanes * target_.threads();
   const bool masks = std::ranges::any_of(totals, [&](const std::string& total) {
     return accumulators_.at(total).lanes == Lanes::m32;
   });
-  if (count && *count <= few_parts && !masks) return fold_parts(totals, *count);
+  if (count && *count <= few_parts && !masks) return fold_parts(totals, *count, false);
   if (!count) {
     open("{");
     combine_parts(totals, fmt::format("({} - {}) & {}", lane, round, lanes - 1),
@@ -404,6 +446,35 @@ void Emitter::combine_totals(const std::vector<std::string>& totals, const std::
   if (!count) line(std::string(target_.barrier()));
 }
 
+// Iterations of few statements on what other warps left, all of them in the threads of each warp:
+// no barrier then.
+void Emitter::spread_over_lanes(const Loop& loop, const Texts& totals) {
+  const int64_t count = *loop.extent.constant();
+  const int64_t turns = (count + cuda::warp - 1) / cuda::warp;
+  for (const std::string& total : totals) {
+    const EmittedValue& acc = accumulators_.at(total);
+    parts_[total] = names_.unique(total + "_parts");
+    const std::string identity =
+        literal_text(accumulator_identity(acc.reduction, acc.dtype), acc.dtype);
+    line(fmt::format("{} {}[2] = {{{}, {}}};", storage_type(acc.dtype), parts_[total], identity,
+                     identity));
+  }
+  names_.open();
+  const std::string var = variables_[loop.var] = names_.unique(loop.var);
+  part_place_ = names_.unique("turn");
+  parts_in_lanes_ = true;
+  line("#pragma unroll");
+  open(fmt::format("for (int {0} = 0; {0} < {1}; {0}++) {{", part_place_, turns));
+  line(fmt::format("const long {} = thread + {} * {};", var, cuda::warp, part_place_));
+  if (count % cuda::warp != 0) open(fmt::format("if ({} < {}) {{", var, count));
+  statements(loop.body);
+  if (count % cuda::warp != 0) close();
+  close();
+  parts_in_lanes_ = false;
+  names_.close();
+  fold_parts(totals, count, true);
+}
+
 // Every warp runs one iteration at a time and leaves its parts of the sums in shared memory: all of
 // them, where their number is known and small, else those of one round.
 void Emitter::spread_loop(const Loop& loop) {
@@ -417,8 +488,11 @@ void Emitter::spread_loop(const Loop& loop) {
     if (accumulate->lane) totals.push_back(accumulate->accumulator);
   }
   ranges_.insert_or_assign(loop.var, loop.extent);
-  const std::string extent = extent_name(loop.var, loop.extent);
   std::optional<int64_t> count = loop.extent.constant();
+  if (count && *count <= few_parts && serial_.empty() && only_combines(loop)) {
+    return spread_over_lanes(loop, totals);
+  }
+  const std::string extent = extent_name(loop.var, loop.extent);
   const bool once = count && *count <= target_.warps;
   const bool all = count && *count % target_.warps == 0;
   const bool unrolled = all && *count <= unrolled_chunks * target_.warps;

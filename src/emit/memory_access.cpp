@@ -49,6 +49,12 @@ std::string Emitter::kept_text(const Load& load) {
                         pointer(load.buffer, access(load.index).index),
                         whole_word(load.index).empty() && chunk_->live.empty() ? ", all_lanes"
                                                                                : live_argument());
+  if (auto now = packs_now_.find(load.buffer); now != packs_now_.end()) {
+    std::string& loop = now->second.loop;
+    if (loop.empty()) loop = chunk_->ir_var;
+    const std::string first = loop == chunk_->ir_var ? " = " + row : "";
+    return fmt::format("lanes_{}({}{})", dtype_name(load.dtype), now->second.name, first);
+  }
   constexpr int ways = 3;
   if (load.dtype != DType::bf16) return fmt::format("lanes_{}({})", dtype_name(load.dtype), row);
   return fmt::format("again_bf16<{}>({})", ++row_reads_[load.buffer] % ways, row);

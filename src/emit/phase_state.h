@@ -38,9 +38,14 @@ struct PhaseState {
   std::set<std::string> setups_;  // CUDA: functions that a block's threads call before all else
   std::string repeats_;           // CUDA: whether the iteration is another team's too; empty: never
   std::map<std::string, int> row_reads_;  // loads from a row of registers so far
+  struct PackNow {                        // of a fetched row, and the loop that loads it
+    std::string name, loop;
+  };
+  std::map<std::string, PackNow> packs_now_;
   std::set<std::string> in_pairs_;  // accumulators of bf16 extremes, kept as they stand in memory
   std::map<std::string, std::string> parts_;  // accumulator → where warps leave their parts
   std::string part_place_;                    // and at which place
+  bool parts_in_lanes_ = false;               // in registers of each thread instead
   std::vector<std::string> serial_;           // variables of the serial loops around, their text
 };
 

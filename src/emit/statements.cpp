@@ -387,6 +387,9 @@ void Emitter::emit(const Accumulate& accumulate) {
   INGOT_CHECK(!acc.folded, "kernel {}: '{}' is complete", kernel_.name, accumulate.accumulator);
   if (auto part = parts_.find(accumulate.accumulator); part != parts_.end()) {
     std::string value = operand_text(accumulate.value, acc.dtype, true);
+    if (parts_in_lanes_) {
+      return line(fmt::format("{}[{}] = first_lane({});", part->second, part_place_, value));
+    }
     if (target_.blocks > 1) {
       return line(fmt::format("share_part<{}>({} + {}, first_lane({}));", target_.blocks,
                               part->second, part_place_, value));

@@ -4,12 +4,15 @@
 #include <cstring>
 #include <map>
 
+#include "base/cuda_threads.h"
 #include "base/error.h"
 #include "base/report_text.h"
 #include "loop/program.h"
 
 namespace ingot::loop {
 namespace {
+
+constexpr size_t usual_lanes = 64;  // of an accumulator; more are those of a GPU's warp
 
 Cell rounded(DType dtype, Cell value) {
   return compute_dtype(dtype) == dtype ? value
@@ -262,11 +265,17 @@ class Interpreter {
   void run(const FinishStep& s) {
     const AccumulatorState& acc = program_.accumulators[s.accumulator];
     std::vector<Cell> lanes = acc.lanes;
-    for (size_t half = lanes.size() / 2; half > 0; half /= 2) {
-      for (size_t l = 0; l < half; l++) {
-        lanes[l] = compute(acc.combine, lanes[l], lanes[l + half], Cell());
+    // `step` apart, from a half of `count` lanes on.
+    const auto halve = [&](size_t count, size_t step) {
+      for (size_t half = count / 2; half >= step; half /= 2) {
+        for (size_t l = 0; l < lanes.size(); l += step) {
+          if (l % count < half) lanes[l] = compute(acc.combine, lanes[l], lanes[l + half], Cell());
+        }
       }
-    }
+    };
+    const size_t neighbours = lanes.size() > usual_lanes ? lanes.size() / cuda::warp : 1;
+    halve(neighbours, 1);
+    halve(lanes.size(), neighbours);
     // The extremes of the wider type that was computed in become the dtype's own.
     bool extreme = acc.op == Op::max || acc.op == Op::min;
     if (extreme && is_integer(s.dtype) && compute_dtype(s.dtype) != s.dtype) {

@@ -39,10 +39,11 @@ void Nest::store_partials(const std::map<NodeId, std::string>& accumulators, con
 }
 
 // Adds `rows` rows from `first` on, inside the loop over the columns.
-void Nest::add_rows(const std::map<NodeId, std::string>& sums, const Sym& first, const Sym& rows) {
+void Nest::add_rows(const std::map<NodeId, std::string>& sums, const Band& band, const Sym& first,
+                    const Sym& rows) {
   std::string k = values_.unique("k");
   values_.open(k, rows);
-  RowBands(*this).bind_row(first + Sym::var(k));
+  RowBands(*this).bind_row(first + band.step * Sym::var(k));
   store_outputs(0, true);
   for (const auto& [r, sum] : sums) {
     loop::Operand operand = reduction_operand(r);
@@ -64,7 +65,7 @@ void Nest::sum_band(const Band& band, const Var& columns) {
   open_vector(columns, band.first_column, band.block);
   std::map<NodeId, std::string> accumulators = fresh();
   const bool registers = schedule_.block_columns > 0 || (width && *width <= register_columns);
-  if (registers) add_rows(accumulators, band.first_row, band.rows);
+  if (registers) add_rows(accumulators, band, band.first_row, band.rows);
   store_partials(accumulators, band);
   values_.close_loop(loop::LoopKind::vector);
   if (registers) return;
@@ -76,7 +77,7 @@ void Nest::sum_band(const Band& band, const Var& columns) {
     accumulator = resumed(r, band.partials.at(r), band.place);
   }
   Sym first = Sym(sweep_rows) * Sym::var(sweep);
-  add_rows(accumulators, band.first_row + first, sweep_part(band.rows, first));
+  add_rows(accumulators, band, band.first_row + band.step * first, sweep_part(band.rows, first));
   store_partials(accumulators, band);
   values_.close_loop(loop::LoopKind::vector);
   values_.close_loop(loop::LoopKind::serial);
@@ -86,7 +87,10 @@ void Nest::band_phases() {
   std::vector<Var> outer = merged(kept_, true);
   const Var columns = outer.back();
   outer.pop_back();
-  Sym rows(1), parts = chunk_count();
+  const bool apart = schedule_.bands > 0;  // each has every so many-th row
+  const Sym& length = reduced_.back().extent;
+  const Sym count = apart ? min(Sym(schedule_.bands), length) : chunk_count();
+  Sym rows(1), parts = count;
   for (const Var& var : outer) rows = rows * var.extent;
   for (size_t i = 0; i + 1 < reduced_.size(); ++i) parts = parts * reduced_[i].extent;
   std::optional<int64_t> width = columns.extent.constant();
@@ -96,7 +100,7 @@ void Nest::band_phases() {
   const Sym blocks = blocked ? ceil_div(columns.extent, Sym(block)) : Sym(1);
 
   Band band;
-  band.count = chunk_count();
+  band.count = count;
   for (NodeId r : reductions_at(1)) {
     band.partials[r] =
         values_.workspace(graph_[r].name + "_partials", compute_dtype(graph_[r].type.dtype),
@@ -108,8 +112,9 @@ void Nest::band_phases() {
   bind_outer(outer, floor_div(part, parts));
   Sym rest = outer.empty() ? part : mod(part, parts);
   Sym number = reduced_.size() == 1 ? rest : mod(rest, band.count);
-  band.first_row = Sym(column_chunk) * number;
-  band.rows = rest_of_row(band.first_row, column_chunk);
+  band.step = apart ? count : Sym(1);
+  band.first_row = apart ? number : Sym(column_chunk) * number;
+  band.rows = apart ? ceil_div(length - number, count) : rest_of_row(band.first_row, column_chunk);
   rest = floor_div(rest, band.count);
   for (size_t i = reduced_.size() - 1; i-- > 0;) {
     values_.bind_var(reduced_[i].name, mod(rest, reduced_[i].extent));

@@ -37,7 +37,8 @@ class Nest {
   void band_phases();
   void sum_band(const Band& band, const Var& columns);
   std::string resumed(NodeId reduction, const std::string& buffer, const Sym& place);
-  void add_rows(const std::map<NodeId, std::string>& sums, const Sym& first, const Sym& rows);
+  void add_rows(const std::map<NodeId, std::string>& sums, const Band& band, const Sym& first,
+                const Sym& rows);
   void store_partials(const std::map<NodeId, std::string>& accumulators, const Band& band);
   Combining open_columns(const std::vector<Var>& outer, const Var& columns, const Sym& parts);
   void sum_blocks(Band* band, const std::vector<Var>& outer, const Var& columns);

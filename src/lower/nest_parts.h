@@ -89,6 +89,7 @@ struct Overlap {
 struct Band {                              // of rows, of a column reduction
   std::map<NodeId, std::string> partials;  // workspaces by reduction
   Sym first_row, rows, first_column;
+  Sym step = 1;       // from row to row
   int64_t block = 0;  // columns of an iteration; 0: all
   Sym place;          // of a column's partial, in domain variables
   Sym count;          // of partials that a run of the reduced variable leaves

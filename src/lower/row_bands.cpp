@@ -1,6 +1,7 @@
 #include "lower/row_bands.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "graph/reduction_order.h"
 #include "lower/rows_in_twos.h"
@@ -92,16 +93,20 @@ void RowBands::open_band(const std::string& p) {
     values_.bind_element(id, row.buffer, row.dtype, row.flat);
     both_.fetched.push_back(std::move(row));
   }
-  band.count = ceil_div(rows, schedule_.band_rows);
+  const bool apart = schedule_.bands > 0;
+  band.count = apart ? min(Sym(schedule_.bands), rows) : ceil_div(rows, Sym(column_chunk));
+  band.step = apart ? band.count : Sym(1);
   for (NodeId r : group_.domain.columns) {
     const DType dtype = compute_dtype(graph_[r].type.dtype);
     both_.sums[r] = values_.scratch(graph_[r].name + "_sums", dtype, length);
     band.partials[r] = values_.workspace(graph_[r].name + "_partials", dtype, band.count * length);
   }
   values_.open(p, band.count);
-  band.first_row = schedule_.band_rows * Sym::var(p);
-  const bool whole = mod(rows, schedule_.band_rows).is(0);
-  band.rows = whole ? schedule_.band_rows : min(schedule_.band_rows, rows - band.first_row);
+  band.first_row = apart ? Sym::var(p) : Sym(column_chunk) * Sym::var(p);
+  const bool whole = mod(rows, Sym(column_chunk)).is(0);
+  band.rows = apart   ? ceil_div(rows - band.first_row, band.count)
+              : whole ? Sym(column_chunk)
+                      : min(Sym(column_chunk), rows - band.first_row);
   over_chunks([&](const Sym& first, const Sym& elements) {
     for (int64_t row = 0; row < schedule_.rows_ahead; ++row) fetch_row(Sym(row), first, elements);
   });
@@ -121,6 +126,7 @@ void RowBands::phases() {
       nest_.reduced_.back().name, nest_.reduced_.back().extent, {nest_.reduced_.back()}};
   nest_.rows_.vars = nest_.merged(nest_.kept_, true);
   both_.turns = schedule_.rows_ahead + schedule_.rows_together;
+  if (schedule_.bands > 0) both_.turns = static_cast<int64_t>(std::bit_ceil(uint64_t(both_.turns)));
   const std::string p = values_.unique("p");
   open_band(p);
   both_.band_row = values_.unique("row");
@@ -190,7 +196,7 @@ void RowBands::store_row_results() {
 void RowBands::bind_row(const Sym& row) {
   if (schedule_.row_bands && !both_.columns) {
     values_.bind_var(std::string(turn_variable), mod(row, Sym(both_.turns)));
-    return nest_.at_row(both_.band.first_row + row);
+    return nest_.at_row(both_.band.first_row + both_.band.step * row);
   }
   if (!both_.columns) return values_.bind_var(nest_.reduced_.back().name, row);
   nest_.at_row(row);

@@ -82,6 +82,27 @@ std::optional<Schedule> column_bands(const Group& group, const Analysis& analysi
   return schedule;
 }
 
+// The same where the order of sums is free and the work is stored, too: as many bands as run at
+// once, side by side in memory.
+std::optional<Schedule> bands_at_once(const Graph& graph, const Group& group, const Schedule& bands,
+                                      const DeviceModel& device) {
+  constexpr int64_t fewest_rows = 8;  // of a band: fewer partials
+  const std::vector<DomainVar>& vars = group.domain.vars;
+  const std::optional<int64_t> columns = vars.back().extent.constant();
+  const bool stores = std::ranges::any_of(group.outputs, [&](NodeId id) {
+    return graph[id].type.shape.size() == vars.size() && vars.size() == 2;
+  });
+  if (!columns || *columns == 0 || !stores) return std::nullopt;
+  const int64_t warps = (*columns + bands.block_columns - 1) / bands.block_columns;
+  const int64_t threads = device.registers_per_sm / cuda::column_registers;
+  Schedule schedule = bands;
+  schedule.name = "column bands at once";
+  schedule.bands = device.multiprocessors * threads / cuda::warp / warps;
+  if (schedule.bands == 0) return std::nullopt;
+  schedule.guards = {{vars.front().extent, schedule.bands * fewest_rows}};
+  return schedule;
+}
+
 // Whether an element follows from its place, as of iota and random.
 bool counts_places(const Graph& graph, const Group& group) {
   return std::ranges::any_of(group.nodes, [&](NodeId id) {
@@ -516,6 +537,10 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
             cuda::warp * std::max<int64_t>(elements_of_thread(graph, group), cuda::column_lanes);
       }
       if (!device.gpu) offer(streaming(*bands));
+      const bool free = device.gpu && numerics != Numerics::exact;
+      std::optional<Schedule> at_once =
+          free ? bands_at_once(graph, group, *bands, device) : std::nullopt;
+      if (at_once) offer(std::move(*at_once));
       offer(std::move(*bands));
     }
   }

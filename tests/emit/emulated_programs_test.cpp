@@ -219,7 +219,7 @@ TEST(EmulatedPrograms, RelievedGroups) {
 }
 
 // Long bands of rows: whole chunks of a row and rows whose last chunk leaves threads without work;
-// more bands than rows, and bands of which the last one is shorter.
+// more bands than rows, bands of as many rows, and of which some have one less.
 TEST(EmulatedPrograms, LongBandsHaveTheInterpretersBits) {
   const std::string text = R"(graph g(x: T[B, N], y: T[B, N], b: T[N], r: f32[B, 1]) {
       f = cast(x, dtype=f32) h = mul(f, r) e = cast(y, dtype=f32) v = cast(b, dtype=f32)
@@ -239,15 +239,24 @@ TEST(EmulatedPrograms, LongBandsHaveTheInterpretersBits) {
       programs.push_back({graph, make_plan(graph, device, options)});
     }
   }
+  const std::string columns = R"(graph g(x: bf16[B, 600]) {
+      f = cast(x, dtype=f32) e = mul(f, f) d = add(e, 1.0) z = mul(d, f) s = sum(z, dims=[0])
+      m = max(z, dims=[0]) return z, s, m })";
+  PlanOptions options;
+  options.numerics = Numerics::wide;
+  const Graph graph = run_graph_passes(parse_graph(columns, "wide"));
+  programs.push_back({graph, make_plan(graph, device, options)});
   const std::vector<EmulatedProgram> emulated = emulate_programs(programs, "");
   for (size_t i = 0; i < emulated.size(); ++i) {
-    EXPECT_EQ(emulated[i].plan.groups[0].schedules[0].name, "long row bands") << i;
-    for (const int64_t rows : {1, 3, 19}) {
+    const bool last = i + 1 == emulated.size();
+    const std::string name = last ? "column bands at once" : "long row bands";
+    EXPECT_EQ(emulated[i].plan.groups[0].schedules[0].name, name) << i;
+    for (const int64_t rows : {1, 3, 19, 64, 67}) {
       const std::vector<Tensor> inputs = random_inputs(emulated[i].graph, {{"B", rows}}, i);
-      const std::vector<Tensor> expected = interpret_plan(
-          emulated[i].graph, emulated[i].plan, emulated[i].loops, inputs, "long row bands");
+      const std::vector<Tensor> expected =
+          interpret_plan(emulated[i].graph, emulated[i].plan, emulated[i].loops, inputs, name);
       for (const EmulatedOrder order : {EmulatedOrder::forwards, EmulatedOrder::backwards}) {
-        const std::vector<Tensor> got = run_emulated(emulated[i], inputs, order, "long row bands");
+        const std::vector<Tensor> got = run_emulated(emulated[i], inputs, order, name);
         for (size_t o = 0; o < got.size(); ++o) {
           EXPECT_EQ(first_difference(got[o], expected[o]), "") << i << ", output " << o;
         }

@@ -32,7 +32,7 @@ constexpr int64_t stream_registers(int64_t streams) {
 // its columns and what it keeps of a row.
 inline constexpr int64_t band_registers = 48;
 
-// And of one that computes much for sums of columns.
+// And of one that sums up columns alone and computes much.
 inline constexpr int64_t column_registers = 64;
 
 // Elements that a thread takes at a time: 16 bytes of the narrowest operand, and at least two.

@@ -231,8 +231,7 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
     return fmt::format("__launch_bounds__({}, {})", target_.block, blocks);
   };
   constexpr int64_t of_matrices = 32;  // one more is a quarter of the threads less
-  if (bytes == 0)
-    return bounds(matrices ? of_matrices : capped ? cuda::column_registers : plain_registers);
+  if (bytes == 0) return bounds(matrices ? of_matrices : plain_registers);
   // Besides what is on its way from each buffer but the first; a vector that all rows read is near.
   constexpr int64_t of_row = 32, of_vector = 16;
   int64_t streams = 0;

@@ -87,7 +87,7 @@ void Nest::band_phases() {
   std::vector<Var> outer = merged(kept_, true);
   const Var columns = outer.back();
   outer.pop_back();
-  const bool apart = schedule_.bands > 0;  // each has every so many-th row
+  const bool apart = schedule_.bands_apart;
   const Sym& length = reduced_.back().extent;
   const Sym count = apart ? min(Sym(schedule_.bands), length) : chunk_count();
   Sym rows(1), parts = count;

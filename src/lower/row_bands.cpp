@@ -93,8 +93,10 @@ void RowBands::open_band(const std::string& p) {
     values_.bind_element(id, row.buffer, row.dtype, row.flat);
     both_.fetched.push_back(std::move(row));
   }
-  const bool apart = schedule_.bands > 0;
-  band.count = apart ? min(Sym(schedule_.bands), rows) : ceil_div(rows, Sym(column_chunk));
+  const bool apart = schedule_.bands_apart;
+  const Sym most(schedule_.bands);
+  const Sym band_rows = schedule_.bands > 0 ? ceil_div(rows, most) : Sym(column_chunk);
+  band.count = apart ? min(most, rows) : ceil_div(rows, band_rows);
   band.step = apart ? band.count : Sym(1);
   for (NodeId r : group_.domain.columns) {
     const DType dtype = compute_dtype(graph_[r].type.dtype);
@@ -102,11 +104,11 @@ void RowBands::open_band(const std::string& p) {
     band.partials[r] = values_.workspace(graph_[r].name + "_partials", dtype, band.count * length);
   }
   values_.open(p, band.count);
-  band.first_row = apart ? Sym::var(p) : Sym(column_chunk) * Sym::var(p);
-  const bool whole = mod(rows, Sym(column_chunk)).is(0);
+  band.first_row = apart ? Sym::var(p) : band_rows * Sym::var(p);
+  const bool whole = mod(rows, band_rows).is(0);
   band.rows = apart   ? ceil_div(rows - band.first_row, band.count)
-              : whole ? Sym(column_chunk)
-                      : min(Sym(column_chunk), rows - band.first_row);
+              : whole ? band_rows
+                      : min(band_rows, rows - band.first_row);
   over_chunks([&](const Sym& first, const Sym& elements) {
     for (int64_t row = 0; row < schedule_.rows_ahead; ++row) fetch_row(Sym(row), first, elements);
   });

@@ -97,6 +97,7 @@ std::optional<Schedule> bands_at_once(const Graph& graph, const Group& group, co
   const int64_t threads = device.registers_per_sm / cuda::column_registers;
   Schedule schedule = bands;
   schedule.name = "column bands at once";
+  schedule.bands_apart = true;
   schedule.bands = device.multiprocessors * threads / cuda::warp / warps;
   if (schedule.bands == 0) return std::nullopt;
   schedule.guards = {{vars.front().extent, schedule.bands * fewest_rows}};

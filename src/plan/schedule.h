@@ -30,7 +30,8 @@ struct Schedule {
   int blocks = 1;                                 // that share a row, as a cluster
   int lanes = static_cast<int>(reduction_lanes);  // of the sums of a row
   int64_t chunk = trailing_chunk;                 // of a row, that a warp takes
-  int64_t bands = 0;  // each takes every so many-th row; 0: 64 rows that follow
+  int64_t bands = 0;                              // of rows, all at once; 0: of 64 rows each
+  bool bands_apart = false;                       // each takes every so many-th row
   int64_t thread_rows = 1, block_columns = 0;
   // Where its compiler found that values do not fit: elements that a thread takes at a time (0: 16
   // bytes of the narrowest operand), and whether it may have all registers there are.

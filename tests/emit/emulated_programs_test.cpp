@@ -218,8 +218,9 @@ TEST(EmulatedPrograms, RelievedGroups) {
   }
 }
 
-// Long bands of rows: whole chunks of a row and rows whose last chunk leaves threads without work;
-// more bands than rows, bands of as many rows, and of which some have one less.
+// Long bands of rows, in order with two sums of columns and apart with one: whole chunks of a row
+// and rows whose last chunk leaves threads without work; more bands than rows, bands of as many rows
+// and of fewer.
 TEST(EmulatedPrograms, LongBandsHaveTheInterpretersBits) {
   const std::string text = R"(graph g(x: T[B, N], y: T[B, N], b: T[N], r: f32[B, 1]) {
       f = cast(x, dtype=f32) h = mul(f, r) e = cast(y, dtype=f32) v = cast(b, dtype=f32)
@@ -235,8 +236,11 @@ TEST(EmulatedPrograms, LongBandsHaveTheInterpretersBits) {
       typed = std::regex_replace(typed, std::regex("\\bN\\b"), fmt::to_string(length));
       PlanOptions options;
       options.numerics = Numerics::wide;
-      const Graph graph = run_graph_passes(parse_graph(typed, "wide"));
-      programs.push_back({graph, make_plan(graph, device, options)});
+      const std::regex second(R"(m = min\(z, dims=\[0\]\)|, m )");
+      for (const std::string& sums : {typed, std::regex_replace(typed, second, " ")}) {
+        const Graph graph = run_graph_passes(parse_graph(sums, "wide"));
+        programs.push_back({graph, make_plan(graph, device, options)});
+      }
     }
   }
   const std::string columns = R"(graph g(x: bf16[B, 600]) {

@@ -57,7 +57,8 @@ int print(const Arguments& arguments) {
 }
 
 int plan(const Arguments& arguments) {
-  const Session session = open_session(arguments);
+  Session session = open_session(arguments);
+  session.options.sizes = complete_sizes(session);
   const Compiled compiled = plan_only(session);
   note_obstacles(arguments, compiled);
   show(arguments, session, compiled.plan_text());
@@ -65,7 +66,8 @@ int plan(const Arguments& arguments) {
 }
 
 int lower(const Arguments& arguments) {
-  const Session session = open_session(arguments);
+  Session session = open_session(arguments);
+  session.options.sizes = complete_sizes(session);
   const Compiled compiled = plan_only(session);
   note_obstacles(arguments, compiled);
   show(arguments, session, compiled.lower_text());
@@ -73,7 +75,8 @@ int lower(const Arguments& arguments) {
 }
 
 int emit(const Arguments& arguments) {
-  const Session session = open_session(arguments);
+  Session session = open_session(arguments);
+  session.options.sizes = complete_sizes(session);
   const Compiled compiled = plan_only(session);
   note_obstacles(arguments, compiled);
   const std::vector<Compiled::Source> sources = compiled.sources();

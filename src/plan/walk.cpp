@@ -6,6 +6,12 @@
 #include "base/text.h"
 
 namespace ingot {
+namespace {
+
+// Each row's code stands within the guards of all the gathers around it.
+constexpr int most_picked = 8;
+
+}  // namespace
 
 Walk::Walk(const Graph& graph, const std::vector<NodeId>& nodes, Analysis* analysis)
     : graph_(graph),
@@ -101,18 +107,16 @@ void Walk::from_memory(NodeId contraction) {
   }
 }
 
-// Merges the need into an evaluation at the same index. `first`: it is new.
-bool Walk::seen(std::vector<Evaluation>& list, const Need& need, bool* first) {
-  *first = true;
-  for (Evaluation& e : list) {
+size_t Walk::evaluation(std::vector<Evaluation>& list, const Need& need) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    Evaluation& e = list[i];
     if (!(e.index == need.index)) continue;
-    *first = false;
     if (need.consumer >= 0 && (e.consumers.empty() || e.consumers.back() != need.consumer)) {
       e.consumers.push_back(need.consumer);
     }
     e.stored = e.stored || need.consumer < 0;
     e.per_row = e.per_row && (need.column || per_row(need.index));
-    return true;
+    return i;
   }
   Evaluation e;
   e.index = need.index;
@@ -123,7 +127,7 @@ bool Walk::seen(std::vector<Evaluation>& list, const Need& need, bool* first) {
   if (need.consumer >= 0) e.consumers.push_back(need.consumer);
   e.stored = need.consumer < 0;
   list.push_back(std::move(e));
-  return false;
+  return list.size() - 1;
 }
 
 void Walk::visit(NodeId id, Need need) {
@@ -132,11 +136,10 @@ void Walk::visit(NodeId id, Need need) {
   for (size_t d = 0; d < need.index.size(); ++d) {
     if (node.type.shape[d].is(1)) need.index[d] = Sym(0);
   }
-  bool first = false;
   if (!inside(id)) {
     if (is_literal(graph_, id)) return;
     need.executions = need.column ? columns_ : executions(need.index, need.executions);
-    seen(analysis_.reads[id], need, &first);
+    evaluation(analysis_.reads[id], need);
     return;
   }
   if (is_reduction(graph_, id) || is_scan(graph_, id) || reads_memory(graph_, id)) {
@@ -156,19 +159,51 @@ void Walk::visit(NodeId id, Need need) {
     return;
   }
   need.executions = need.column ? columns_ : executions(need.index, need.executions);
-  std::vector<Evaluation>& list = analysis_.evaluations[id];
-  if (seen(list, need, &first)) return;
-  if (++evaluations_ > most_) {
-    refuse(Reason::no_gain,
+  const size_t at = evaluation(analysis_.evaluations[id], need);
+  if (!made_.insert({id, at, need.context}).second) return;
+  if (made_.size() > most_) {
+    refuse(Reason::group_too_large,
            fmt::format("'{}' and others would be computed at too many indices", node.name));
     return;
   }
-  visit_operands(id, need, list.size());
+  visit_operands(id, need, at + 1);
+}
+
+int Walk::within(int context, const std::vector<Guard>& guards) {
+  if (guards.empty()) return context;
+  std::string key;
+  for (const Guard& guard : guards) {
+    key += fmt::format("{}@{}:{};", guard.value.text(), guard.lo.text(), guard.hi.text());
+  }
+  const int next = static_cast<int>(contexts_.size()) + 1;
+  return contexts_.try_emplace({context, std::move(key)}, next).first->second;
+}
+
+// A row of a table, of as many as the gather gives.
+void Walk::pick_row(NodeId gather, const Access& access, size_t ordinal, Need* row) {
+  const Sym& rows =
+      graph_[graph_[gather].operands[0]].type.shape[static_cast<size_t>(access.run_time_dim)];
+  const std::string name = fmt::format("{}{}_{}", run_time_symbol, gather, ordinal);
+  ranges_[name] = rows;
+  for (Sym& i : row->index) {
+    i = i.substitute({{std::string(run_time_symbol), Sym::var(name)}}, ranges_);
+  }
+  row->run_time = true;
+  row->context = within(row->context, {{Sym::var(name), Sym(0), rows}});
+  if (++row->rows > most_picked) {
+    refuse(Reason::group_too_large,
+           fmt::format("{} gathers, from '{}' on, would pick rows of one another's rows; a group "
+                       "has at most {} such, to keep compile times linear",
+                       row->rows, graph_[gather].name, most_picked));
+  }
 }
 
 void Walk::visit_operands(NodeId id, const Need& need, size_t ordinal) {
   const Node& node = graph_[id];
   const std::vector<Access> accesses = operand_accesses(graph_, id, need.index, ranges_);
+  // Where one of a concat's operands is read everywhere, nothing is guarded.
+  const bool guarded = std::ranges::none_of(
+      accesses, [&](const Access& a) { return node.op == Op::concat && a.guards.empty(); });
   for (size_t k = 0; k < node.operands.size(); ++k) {
     NodeId operand = node.operands[k];
     if (!inside(operand) && is_literal(graph_, operand)) continue;
@@ -176,15 +211,11 @@ void Walk::visit_operands(NodeId id, const Need& need, size_t ordinal) {
     const Shape& shape = graph_[operand].type.shape;
     Need next{access.index, smaller(need.elements, element_count(shape)), need.executions,
               need.run_time, id};
-    if (access.run_time_dim >= 0) {  // rows of a table, as many as the gather gives
-      auto dim = static_cast<size_t>(access.run_time_dim);
-      std::string name = fmt::format("{}{}_{}", run_time_symbol, id, ordinal);
-      ranges_[name] = shape[dim];
-      for (Sym& i : next.index) {
-        i = i.substitute({{std::string(run_time_symbol), Sym::var(name)}}, ranges_);
-      }
+    next.rows = need.rows;
+    next.context = guarded ? within(need.context, access.guards) : need.context;
+    if (access.run_time_dim >= 0) {
       next.elements = need.elements;
-      next.run_time = true;
+      pick_row(id, access, ordinal, &next);
     }
     visit(operand, std::move(next));
   }

@@ -166,6 +166,16 @@ TEST_F(Cli, MissingSizesAreOneWithANote) {
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.err.find("note: dimension B is not given: 1"), std::string::npos) << result.err;
   EXPECT_NE(result.out.find("y: bf16[1, 64]"), std::string::npos) << result.out;
+  // The texts are of what would run then: at 1024 rows `y` is a kernel of its own.
+  write("few.ingot",
+        "graph g(x: f32[B, 64], b: f32[64]) { e = tanh(b) f = exp(e) h = tanh(f) "
+        "y = add(x, h) return y }");
+  for (const char* command : {"plan", "lower", "emit"}) {
+    const Result few = run(std::string(command) + " few.ingot");
+    EXPECT_NE(few.err.find("note: dimension B is not given: 1"), std::string::npos) << few.err;
+    EXPECT_EQ(few.out, run(std::string(command) + " few.ingot --dim B=1").out) << command;
+    EXPECT_NE(few.out, run(std::string(command) + " few.ingot --dim B=1024").out) << command;
+  }
 }
 
 TEST_F(Cli, RunWritesOutputsThatReadBack) {

@@ -1,6 +1,9 @@
 // Lowered kernels, interpreted, give the evaluator's bits: every fusion mode, every schedule.
 #include "lower/lower.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "graph/evaluate.h"
@@ -191,6 +194,66 @@ TEST_P(Lowered, TakesEmptyDimensions) { compare(GetParam(), 0); }
 
 INSTANTIATE_TEST_SUITE_P(Programs, Lowered, ::testing::ValuesIn(programs),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// Lines of the loops of all groups under their first schedules.
+size_t lines_of(const std::string& text, FusionMode mode) {
+  Graph graph = run_graph_passes(parse_graph(text, "<test>"));
+  PlanOptions options;
+  options.fusion = mode;
+  Plan plan = make_plan(graph, device_model("cpu"), options);
+  size_t lines = 0;
+  for (const Group& group : plan.groups) {
+    const std::string loops = print(lower(graph, plan, group, group.schedules[0]));
+    lines += static_cast<size_t>(std::ranges::count(loops, '\n'));
+  }
+  return lines;
+}
+
+// The halves of `x + 1` change places so many times.
+std::string swaps(int times) {
+  std::string text = "graph g(x: f32[B, 4]) { a0 = add(x, 1)\n";
+  for (int i = 0; i < times; ++i) {
+    text += fmt::format(
+        "p{0} = slice(a{0}, starts=[0, 0], ends=[B, 2]) q{0} = slice(a{0}, starts=[0, 2], "
+        "ends=[B, 4]) a{1} = concat(q{0}, p{0}, dim=1)\n",
+        i, i + 1);
+  }
+  return text + fmt::format("return a{} }}", times);
+}
+
+// Each half of each swap is wanted under guards of its own: code for all would double with each.
+TEST(Lower, LoopsDoNotDoubleWithEachConcatOfSlices) {
+  const std::string text = swaps(12);
+  for (int64_t size : {0, 3}) compare({"swaps", text.c_str()}, size);
+  for (FusionMode mode : {FusionMode::automatic, FusionMode::all}) {
+    EXPECT_LT(lines_of(text, mode), 2000u);
+    EXPECT_LT(lines_of(swaps(48), mode), 8000u);
+  }
+}
+
+// Loops of nested gathers grow with the square of their number.
+TEST(Lower, LoopsOfNestedGathersGrowWithTheirNumber) {
+  auto nested = [](int times) {
+    std::string text = "graph g(x: f32[6, 6], i: i32[6]) { a0 = add(x, 1)\n";
+    for (int i = 0; i < times; ++i) {
+      text += fmt::format("a{} = gather(a{}, i, dim={})\n", i + 1, i, i % 2);
+    }
+    return text + fmt::format("return a{} }}", times);
+  };
+  const std::string text = nested(20);
+  compare({"nested", text.c_str()}, 1);
+  for (FusionMode mode : {FusionMode::automatic, FusionMode::all}) {
+    EXPECT_LT(lines_of(nested(80), mode), 5 * lines_of(text, mode));
+    const Graph graph = run_graph_passes(parse_graph(text, "<test>"));
+    PlanOptions options;
+    options.fusion = mode;
+    const Plan plan = make_plan(graph, device_model("cpu"), options);
+    EXPECT_EQ(plan.groups.size(), 3u) << print(graph, plan);
+    EXPECT_TRUE(std::ranges::any_of(plan.decisions, [](const Decision& d) {
+      return d.reason == Reason::group_too_large;
+    })) << print(graph, plan);
+  }
+}
 
 // The text of the kernel of the only group under the schedule.
 std::string lowered(const char* text, const std::string& schedule_name) {

@@ -42,7 +42,10 @@ int64_t group_size(NodeContext& n, const Heads& heads) {
   const Sym q = n.shape(heads.q)[1], kv = n.shape(heads.k)[1];
   if (q == kv || kv.is(1)) return 1;
   const std::optional<int64_t> q_count = q.constant(), kv_count = kv.constant();
-  if (!q_count || !kv_count) return 1;  // sizes that have to be equal
+  if (!q_count || !kv_count) {
+    n.unsupported(fmt::format("{} query heads for {} heads of keys: both have to be numbers",
+                              q.text(), kv.text()));
+  }
   if (*kv_count == 0 || *q_count % *kv_count != 0) {
     n.invalid(fmt::format("{} query heads for {} heads of keys", *q_count, *kv_count));
   }
@@ -108,14 +111,15 @@ void attention(NodeContext& n) {
     return;
   }
   NodeId mixed = n.add("mixed", Op::attention, operands, attrs);
-  Shape shape{q[0], q[1], q[2], n.shape(mixed).back()};
+  const Sym size = n.shape(mixed).back();
   if (!heads.joined) {
-    n.result(Op::reshape, {mixed}, {{"shape", shape}});
+    n.result(Op::reshape, {mixed}, {{"shape", Shape{q[0], q[1], q[2], size}}});
     return;
   }
-  mixed = n.reshape("mixed_heads", mixed, shape);
-  mixed = n.add("mixed_rows", Op::transpose, {mixed}, {{"perm", std::vector<Sym>{0, 2, 1, 3}}});
-  n.result(Op::reshape, {mixed}, {{"shape", std::vector<Sym>{q[0], q[2], q[1] * shape[3]}}});
+  const std::vector<Sym> rows_first =
+      group == 1 ? std::vector<Sym>{0, 2, 1, 3} : std::vector<Sym>{0, 3, 1, 2, 4};
+  mixed = n.add("mixed_rows", Op::transpose, {mixed}, {{"perm", rows_first}});
+  n.result(Op::reshape, {mixed}, {{"shape", std::vector<Sym>{q[0], q[2], q[1] * size}}});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "graph/reduction_order.h"
+#include "plan/kept_row.h"
 
 namespace ingot {
 namespace {
@@ -179,14 +180,17 @@ class Measure {
     });
   }
 
-  // What a row's later passes come back to.
-  void row() {
-    Sym length(1);
-    bool columns = !analysis_.domain.trailing_reduced;
+  Sym row_length() const {
+    Sym length(analysis_.domain.trailing_reduced ? 1 : reduction_lanes);
     for (const DomainVar& var : analysis_.domain.vars) {
       if (var.reduced) length = length * var.extent;
     }
-    if (columns) length = length * Sym(reduction_lanes);
+    return length;
+  }
+
+  // What a row's later passes come back to.
+  void row() {
+    const Sym length = row_length();
     auto add = [&](DType dtype) {
       cost_.row_bytes = cost_.row_bytes + length * Sym(byte_size(dtype));
     };
@@ -205,16 +209,34 @@ class Measure {
     }
   }
 
+  // Registers hold what the schedule keeps there; the rest of a row has to fit the fast memory.
+  // Returns what they hold.
+  std::vector<NodeId> keep(const DeviceModel& device, const Bindings& sizes) {
+    const bool bands = !analysis_.domain.columns.empty();  // of rows, which keep as much
+    std::vector<NodeId> kept;
+    if (gpu_ && !bands) {
+      kept = kept_row(graph_, analysis_.nodes, analysis_.domain, cost_, device).values;
+    }
+    Sym rest = cost_.row_bytes;
+    for (const NodeId id : kept) {
+      rest = rest - row_length() * Sym(byte_size(graph_[id].type.dtype));
+    }
+    const bool known = bands && cost_.row_bytes.constant().has_value();
+    cost_.near_row_bytes = device.near_row_bytes(known);
+    cost_.row_stays = at_sizes(rest, sizes) <= cost_.near_row_bytes;
+    return kept;
+  }
+
   void read(const DeviceModel* device, const Bindings& sizes) {
-    const bool known = cost_.row_bytes.constant().has_value();
-    const bool beyond =
-        device != nullptr && at_sizes(cost_.row_bytes, sizes) > device->near_row_bytes(known);
+    const std::vector<NodeId> kept =
+        device == nullptr ? std::vector<NodeId>{} : keep(*device, sizes);
     for (const auto& [id, reads] : analysis_.reads) {
       Sym elements(0), again(0), picked(0);
       for (const Evaluation& e : reads) {
         (e.run_time ? picked : elements) = (e.run_time ? picked : elements) + e.elements;
         int times = e.per_row ? 1 : std::popcount(passes_.of(id, e));
-        if (beyond && times > 1) again = again + e.elements * Sym(times - 1);
+        const bool near = cost_.row_stays || std::ranges::find(kept, id) != kept.end();
+        if (!near && times > 1) again = again + e.elements * Sym(times - 1);
         bool loaded = !e.index.empty() || graph_[id].type.shape.empty();
         if (loaded) {
           cost_.instructions = cost_.instructions + scaled(e.executions * Sym(times), access_cost);

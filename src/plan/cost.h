@@ -13,7 +13,9 @@ struct GroupCost {
   Sym written;
   Sym flops, product_flops;  // flops includes product_flops
   Sym instructions;
-  Sym row_bytes;  // what later passes read again: inputs of a row and staged values
+  Sym row_bytes;              // what later passes read again: inputs of a row and staged values
+  bool row_stays = true;      // near the processor between the passes
+  double near_row_bytes = 0;  // of a row that stays outside registers
   int passes = 1;
   std::vector<NodeId> staged;  // computed once and kept for later passes
   // What could be kept from pass to pass: staged values, and buffers read at one place. Bit p: pass

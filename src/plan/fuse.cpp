@@ -43,7 +43,9 @@ Fusion::Fusion(const Graph& graph, const UnitGraph& units, const DeviceModel& de
 Partition Fusion::run() {
   start();
   for (int u = 0; u < static_cast<int>(units_.units.size()); ++u) join_producers(u);
-  if (options_.fusion != FusionMode::off) {
+  if (options_.fusion == FusionMode::off) {
+    join_siblings();  // parts of one op
+  } else {
     try_again();
     join_siblings();
     recompute();
@@ -123,10 +125,10 @@ Cluster::Work Fusion::work_of(const Analysis& analysis) const {
 
 Cluster::Work Fusion::work_of(const GroupCost& cost) const {
   double bytes = at_sizes(cost.read_bytes + cost.written, options_.sizes);
-  const bool known = cost.row_bytes.constant().has_value();
-  return {bytes, at_sizes(cost.row_bytes, options_.sizes), device_.near_row_bytes(known),
+  return {bytes,
           work_us(device_, bytes, at_sizes(cost.instructions, options_.sizes),
-                  at_sizes(cost.product_flops, options_.sizes))};
+                  at_sizes(cost.product_flops, options_.sizes)),
+          cost.row_stays, at_sizes(cost.row_bytes, options_.sizes), cost.near_row_bytes};
 }
 
 const Cluster::Work& Fusion::work(int cluster) {
@@ -222,6 +224,11 @@ Decision Fusion::yes(const Edge& edge, int producer, bool had_reductions) const 
   return decision;
 }
 
+bool Fusion::one_op(int first, int second) const {
+  const int32_t source = graph_[unit(first).result].source;
+  return source >= 0 && graph_[unit(second).result].source == source;
+}
+
 Decision Fusion::try_edge(const Edge& edge) {
   int p = cluster_of(edge.producer), c = cluster_of(edge.consumer);
   bool had_reductions = at(p).reductions;
@@ -233,9 +240,8 @@ Decision Fusion::try_edge(const Edge& edge) {
     return no;
   }
   if (p == c) return yes(edge, p, had_reductions);
-  const int32_t source = graph_[unit(edge.consumer).result].source;
-  const bool one_op = source >= 0 && graph_[unit(edge.producer).result].source == source;
-  if (options_.fusion == FusionMode::off && !unit(edge.consumer).copy && !one_op) {
+  if (options_.fusion == FusionMode::off && !unit(edge.consumer).copy &&
+      !one_op(edge.producer, edge.consumer)) {
     return refusal(Reason::fusion_off, "fusion is off: one kernel for each op");
   }
   if (op_by_op_ && (extend_elementwise(p, c) || join_alike(p, c))) {
@@ -422,8 +428,7 @@ Decision Fusion::keeps_the_peak(int p, int c) const {
 // Predicted time together against apart, and whether what is read again fits the fast memory.
 Decision Fusion::gain(int p, int c, Union* merged, bool sibling) {
   const Cluster::Work &a = work(p), &b = work(c), &both = merged->work;
-  auto near = [](const Cluster::Work& work) { return work.row_bytes <= work.near_row_bytes; };
-  if (!near(both) && near(a) && near(b)) {
+  if (!both.row_stays && a.row_stays && b.row_stays) {
     return refusal(Reason::row_too_large,
                    fmt::format("a row of {} does not stay in {} of fast memory",
                                bytes_text(both.row_bytes), bytes_text(both.near_row_bytes)));

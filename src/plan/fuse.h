@@ -33,7 +33,9 @@ struct Cluster {
   // No unit in it, nor in any cluster that it needs, comes later than this one.
   int reach = 0;
   struct Work {
-    double bytes, row_bytes, near_row_bytes, us;
+    double bytes, us;
+    bool row_stays;
+    double row_bytes, near_row_bytes;
   };
   std::optional<Work> work;  // at the options' sizes; derived when asked for
   struct Moved {
@@ -64,6 +66,7 @@ class Fusion {
   bool start_like(const FusionUnit& unit, Cluster* cluster);
   void join_producers(int unit);
   void try_again();
+  bool one_op(int first, int second) const;  // units that are parts of one op of the program
   Decision try_edge(const Edge& edge);
   Decision find_work(Union* all) const;
   Decision try_merge(int into, int from, Union* merged, bool sibling);

@@ -64,6 +64,7 @@ void Fusion::join_readers(NodeId value, const std::vector<int>& reading) {
     for (size_t j = 0; j < i; ++j) {
       int a = cluster_of(first_reader[j]), b = cluster_of(first_reader[i]);
       if (a == b) break;
+      if (options_.fusion == FusionMode::off && !one_op(first_reader[j], first_reader[i])) continue;
       if (bytes < worthwhile_share * std::min(work(a).bytes, work(b).bytes)) continue;
       Union merged;
       Edge edge{value, value, first_reader[j], first_reader[i], {}};

@@ -6,6 +6,7 @@
 #include "base/cuda_threads.h"
 #include "graph/index_map.h"
 #include "graph/reduction_order.h"
+#include "plan/kept_row.h"
 #include "plan/rows_with_columns.h"
 
 namespace ingot {
@@ -276,10 +277,6 @@ bool waits_for_vectors(const Graph& graph, const Group& group, const Analysis& a
 
 // ---- GPU: a block of threads takes 16 bytes a thread of the narrowest operand at a time, and
 // elementwise work no more than that; rows stay in registers between the passes of a reduction.
-constexpr int64_t row_registers = 64;  // of a thread
-// Where one kept value is made of another; fewer of rows whose last chunk is not whole, for which a
-// loop stands twice.
-constexpr int64_t turning_registers = 128, turning_registers_of_parts = 96;
 // An element, from which on what a thread does once counts beside more loads at a time.
 constexpr double many_instructions = 64;
 
@@ -288,28 +285,6 @@ int64_t narrowest_bytes(const Graph& graph, const Group& group) {
   for (NodeId id : group.inputs) bytes = std::min(bytes, byte_size(graph[id].type.dtype));
   for (NodeId id : group.outputs) bytes = std::min(bytes, byte_size(graph[id].type.dtype));
   return bytes;
-}
-
-// The blocks, at most `most` and more than one only as a cluster, whose threads have the registers
-// for a row of so many elements of `bytes` besides `others`: a warp for each chunk. 0: they do not.
-// Two clusters share their multiprocessors where they can: one loads while the other waits.
-int blocks_for_row(int64_t elements, int64_t bytes, int64_t others, int most,
-                   const DeviceModel& device) {
-  const int64_t chunks = (elements + trailing_chunk - 1) / trailing_chunk;
-  const int64_t length = std::min(elements, trailing_chunk);
-  const int64_t used = (length + cuda::warp - 1) / cuda::warp * bytes / 4;
-  auto fits = [&](int blocks, int64_t registers) {
-    const int64_t warps = (chunks + blocks - 1) / blocks;
-    return used <= row_registers && warps <= cuda::most_warps &&
-           (used + others) * cuda::warp * warps <= registers;
-  };
-  if (fits(1, device.registers_per_sm)) return 1;
-  for (const int64_t clusters : {2, 1}) {
-    for (int blocks = 2; blocks <= most; blocks *= 2) {
-      if (fits(blocks, device.registers_per_sm / clusters)) return blocks;
-    }
-  }
-  return 0;
 }
 
 // The buffers that a chunk of a row reads, if it comes back to them.
@@ -334,52 +309,6 @@ std::vector<NodeId> kept_chunks(const Graph& graph, const Group& group, const An
   constexpr int64_t others = cuda::other_registers(cuda::row_lanes);
   const bool fits = blocks_for_row(trailing_chunk, bytes, others, 1, device) > 0;
   return fits ? kept : std::vector<NodeId>{};
-}
-
-// The values that all passes of a row come back to, and the blocks whose threads keep them. What is
-// read alone where the registers for computed ones are missing.
-struct KeptRow {
-  std::vector<NodeId> values;
-  int blocks = 1;
-};
-KeptRow kept_row(const Graph& graph, const Group& group, const GroupCost& cost,
-                 const DeviceModel& device) {
-  const DomainVar& last = group.domain.vars.back();
-  if (!last.extent.constant() || reads_parts(graph, group.nodes)) return {};
-  // Of an element, after the pass after which most is kept; and in a pass, where it turns into
-  // more.
-  int64_t bytes = 0, read_bytes = 0, turning = 0;
-  for (int pass = 0; pass < cost.passes; ++pass) {
-    int64_t live = 0, in_pass = 0;
-    for (const GroupCost::Row& row : cost.rows) {
-      const bool made = (row.passes & ((2u << pass) - 1)) != 0;
-      const int64_t own = made ? byte_size(graph[row.id].type.dtype) : 0;
-      live += row.passes >> pass > 1 ? own : 0;
-      in_pass += row.passes >> pass > 0 ? own : 0;
-    }
-    bytes = std::max(bytes, live);
-    turning = std::max(turning, in_pass);
-  }
-  std::vector<NodeId> kept, read;
-  for (const GroupCost::Row& row : cost.rows) {
-    kept.push_back(row.id);
-    if (std::ranges::find(cost.staged, row.id) != cost.staged.end()) continue;
-    read.push_back(row.id);
-    read_bytes += byte_size(graph[row.id].type.dtype);
-  }
-  const int64_t length = *last.extent.constant();
-  const int64_t own = std::min(length, trailing_chunk) / cuda::warp * turning / 4;
-  const bool whole = length % trailing_chunk == 0;
-  const bool all =
-      cost.staged.empty() || own <= (whole ? turning_registers : turning_registers_of_parts);
-  constexpr int64_t others = cuda::other_registers(cuda::row_lanes);
-  const int64_t of_kept = whole || cost.staged.empty() ? others : 2 * others;
-  const int most = group.domain.columns.empty() ? device.largest_cluster() : 1;
-  const int blocks = all ? blocks_for_row(length, bytes, of_kept, most, device) : 0;
-  if (blocks > 0) return {kept, blocks};
-  const int of_read = blocks_for_row(length, read_bytes, others, most, device);
-  if (of_read > 0) return {read, of_read};
-  return {};
 }
 
 // A block of threads turns over tiles of 8 or 16 KB, with 128 bytes or more of every row and
@@ -448,7 +377,7 @@ Schedule gpu_schedule(const Graph& graph, const Group& group, const Analysis& an
     if (numerics != Numerics::exact && group.domain.columns.empty()) {
       schedule.lanes = free_lanes(graph, group);
     }
-    const KeptRow row = kept_row(graph, group, cost, device);
+    const KeptRow row = kept_row(graph, group.nodes, group.domain, cost, device);
     schedule.staged = row.values;
     schedule.blocks = row.values.empty() ? 1 : row.blocks;
     schedule.name = schedule.staged.empty() ? "warps" : "rows in registers";

@@ -26,7 +26,7 @@ class Counter {
   // A unit's op is known by the result of the last of its parts.
   void find_parts() {
     std::map<std::pair<int32_t, int>, std::vector<int>> kernels;  // op and part of the plan → units
-    const std::vector<int> part_of = parts_around_products();
+    const std::vector<int> part_of = parts_of_split_ops();
     for (size_t u = 0; u < units_.units.size(); ++u) {
       ops_.whole.push_back(static_cast<int>(u));
       ops_.parts.push_back(1);
@@ -61,31 +61,36 @@ class Counter {
     return std::ranges::includes(parts, readers);  // both ascending
   }
 
-  // Unit → the part of the plan without fusion that it is in, of ops with products among several
-  // units; -1 of others.
-  std::vector<int> parts_around_products() const {
-    std::map<int32_t, int> units_of;
-    std::set<int32_t> with_product;
+  // Unit → the part of the plan without fusion that it is in, of ops that are several there; -1 of
+  // others.
+  std::vector<int> parts_of_split_ops() const {
+    std::map<int32_t, std::set<int>> parts_of;  // of ops that are several units
     for (size_t u = 0; u < units_.units.size(); ++u) {
-      const int32_t source = source_of(u);
-      if (source < 0) continue;
-      ++units_of[source];
-      const auto product = [&](NodeId id) { return is_contraction(graph_, id); };
-      if (std::ranges::any_of(units_.units[u].nodes, product)) with_product.insert(source);
+      if (const int32_t source = source_of(u); source >= 0) {
+        parts_of[source].insert(static_cast<int>(u));
+      }
     }
-    std::erase_if(with_product, [&](int32_t source) { return units_of[source] < 2; });
+    std::erase_if(parts_of, [](const auto& op) { return op.second.size() < 2; });
     std::vector<int> part_of(units_.units.size(), -1);
-    if (with_product.empty()) return part_of;
+    if (parts_of.empty()) return part_of;
     PlanOptions apart = options_;
     apart.fusion = FusionMode::off;
     const std::vector<Part> parts = partition(graph_, units_, device_, apart).parts;
     for (size_t p = 0; p < parts.size(); ++p) {
       for (const NodeId id : parts[p].nodes) {
-        const int u = units_.unit_of[static_cast<size_t>(id)];
-        if (u >= 0 && with_product.contains(source_of(static_cast<size_t>(u)))) {
+        if (const int u = units_.unit_of[static_cast<size_t>(id)]; u >= 0) {
           part_of[static_cast<size_t>(u)] = static_cast<int>(p);
         }
       }
+    }
+    for (auto& [source, inside] : parts_of) {
+      std::set<int> apart_in;
+      for (const int u : inside) apart_in.insert(part_of[static_cast<size_t>(u)]);
+      inside = std::move(apart_in);
+    }
+    for (size_t u = 0; u < part_of.size(); ++u) {
+      const auto found = parts_of.find(source_of(u));
+      if (found == parts_of.end() || found->second.size() < 2) part_of[u] = -1;
     }
     return part_of;
   }

@@ -1,6 +1,7 @@
 // Ops of the program as they are counted: one kernel each, which reads the operands and writes the
-// result, also where the planner works with the parts of one (plan/units.h). An op around products
-// cannot be one kernel: it is counted as those that it takes with fusion off.
+// result, also where the planner works with the parts of one (plan/units.h). An op that cannot be
+// one kernel (around products, topk of several results) is counted as those that it takes with
+// fusion off.
 #pragma once
 
 #include "plan/partition.h"

@@ -66,6 +66,33 @@ TEST(Plan, AnOpAroundProductsIsCountedAsTheKernelsItTakes) {
   expect_sums(more);
 }
 
+TEST(Plan, AnOpOfSeveralKernelsIsCountedAsThoseItTakesWithFusionOff) {
+  const std::pair<const char*, int64_t> cases[] = {
+      {"graph g(b: f32[64, 100]) { t, i = topk(b, k=3, dim=1) return t, i }", 4},
+      {"graph g(b: f32[M, N]) { t, i = topk(b, k=2, dim=0) return t, i }", 4},
+      {"graph g(b: f32[64, 100]) { t = topk(b, k=3, dim=1) y = neg(t) return y }", 3},
+      {"graph g(b: bf16[64, 100]) { i = topk_indices(b, k=5) return i }", 2},
+      {"graph g(b: f32[64, 100]) { t = topk(b, k=1) return t }", 1},
+  };
+  const Bindings sizes{{"M", 30}, {"N", 20}};
+  for (const char* device : {"cpu", "h200"}) {
+    for (const auto& [text, kernels] : cases) {
+      const Planned off = planned(text, FusionMode::off, device, sizes);
+      EXPECT_EQ(static_cast<int64_t>(off.plan.groups.size()), kernels)
+          << print(off.graph, off.plan);
+      EXPECT_EQ(off.plan.separate_kernels, kernels) << print(off.graph, off.plan);
+      EXPECT_EQ(off.plan.separate_bytes.evaluate(sizes), off.fused(sizes))
+          << print(off.graph, off.plan);
+      expect_sums(off);
+      const Planned together = planned(text, FusionMode::automatic, device, sizes);
+      EXPECT_EQ(together.plan.separate_kernels, kernels);
+      EXPECT_LE(static_cast<int64_t>(together.plan.groups.size()), kernels);
+      EXPECT_LE(together.fused(sizes), together.plan.separate_bytes.evaluate(sizes));
+      expect_sums(together);
+    }
+  }
+}
+
 TEST(Plan, ChainOfKOpsFallsAsTwoKToTwo) {
   for (int k : {2, 5, 40, 120}) {
     std::string text = "graph g(x: f32[B, 64]) { t0 = neg(x)";

@@ -8,15 +8,36 @@
 namespace ingot {
 namespace {
 
+// Bytes of the character of UTF-8 that begins here; 0 of what is none, or controls a terminal.
+size_t character_bytes(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return (first < ' ' && (first < '\t' || first > '\r')) || first == 0x7f ? 0 : 1;
+  const size_t bytes = first < 0xc2   ? 0
+                       : first < 0xe0 ? 2
+                       : first < 0xf0 ? 3
+                       : first < 0xf5 ? 4
+                                      : 0;
+  if (text.size() < bytes || (first == 0xc2 && byte(1) < 0xa0)) return 0;
+  for (size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  return bytes;
+}
+
 // A compiler's words on a file that is no text help nobody.
 std::string read_source(const std::string& file) {
   std::string text = read_file(file);
-  const auto odd = std::ranges::find_if(
-      text, [](char c) { return (c >= 0 && c < ' ' && (c < '\t' || c > '\r')) || c == '\x7f'; });
-  if (odd == text.end()) return text;
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t bytes = character_bytes(std::string_view(text).substr(at));
+    if (bytes == 0) break;
+    at += bytes;
+  }
+  if (at == text.size()) return text;
   throw Error(ErrorKind::input,
-              fmt::format("{}: no text: byte {} is 0x{:02x}", file, odd - text.begin(),
-                          static_cast<unsigned>(*odd)),
+              fmt::format("{}: no text: byte {} is 0x{:02x}", file, at,
+                          static_cast<unsigned>(static_cast<unsigned char>(text[at]))),
               {}, {"an edited kernel is a source of `ingot emit`, or loops of `ingot lower`"});
 }
 

@@ -442,6 +442,16 @@ TEST_F(Cli, AKernelThatIsNoTextIsRefusedInAFewWords) {
   const std::string call = "run bias_gelu.ingot --dim B=3 --kernel add_gelu_rows=garbage";
   expect_error(call, 2, "garbage: no text: byte 0 is 0x00");
   EXPECT_LT(run(call).err.size(), 300u);
+  const std::pair<const char*, const char*> odd_bytes[] = {{"kernel \xff", "0xff"},
+                                                           {"kernel \xe9t\xe9", "0xe9"},
+                                                           {"kernel \xc2\x9b", "0xc2"},
+                                                           {"kernel \xe2\x82", "0xe2"}};
+  for (const auto& [odd, byte] : odd_bytes) {
+    write("garbage", odd);
+    expect_error(call, 2, std::string("garbage: no text: byte 7 is ") + byte);
+  }
+  write("garbage", "// \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");  // text, but no kernel
+  EXPECT_EQ(run(call).err.find("no text"), std::string::npos) << run(call).err;
   write("garbage", std::string(100000, 'x'));  // text, but on one line
   expect_error(call, 2, "garbage");
   EXPECT_LT(run(call).err.size(), 1500u);

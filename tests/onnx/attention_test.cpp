@@ -101,6 +101,21 @@ TEST(OnnxAttention, WhatItDoesNotDoIsNamed) {
           "4 query heads for 8 heads of keys");
 }
 
+TEST(OnnxAttention, CountsOfHeadsThatDifferAreNumbers) {
+  auto imported = [](const char* kv_heads) {
+    Model model(23);
+    model.input("q", DType::f32, {2, "H", 4, 8}).input("k", DType::f32, {2, kv_heads, 5, 8});
+    model.input("v", DType::f32, {2, kv_heads, 5, 6}).output("y");
+    model.node("Attention", {"q", "k", "v"}, {"y"});
+    return model.import();
+  };
+  const std::string message = message_of([&] { imported("G"); }, ErrorKind::unsupported);
+  EXPECT_NE(message.find("H query heads for G heads of keys: both have to be numbers"),
+            std::string::npos)
+      << message;
+  EXPECT_NO_THROW(imported("H"));
+}
+
 TEST(OnnxAttention, RmsNormalizationIsTheTablesOp) {
   const Tensor x = floats({1, 2, 2}, {3, 4, 0.5, -0.5}), gamma = floats({2}, {1, 2});
   const Tensor wanted = evaluate_text("x: f32[1, 2, 2], g: f32[2]",

@@ -121,9 +121,9 @@ Sym bare_quotient(const Sym& a, const Sym& b) {
   return from_atom(make_atom(Atom::Kind::floor_div, a, b));
 }
 
-// Takes mod(x, m) inside a sum apart where m is a multiple of b: it is x then, modulo b.
-Sym without_inner_mods(const Sym& a, const Sym& b) {
-  Sym result = a;
+// Takes the first mod(x, m) inside a sum apart where m is a multiple of b: it is x then, modulo b.
+// One at a time: what is left may combine with another.
+Sym without_inner_mod(const Sym& a, const Sym& b) {
   for (const Term& term : a.terms()) {
     if (term.factor < 0) continue;
     for (size_t i = 0; i < term.atoms.size(); i++) {
@@ -132,11 +132,10 @@ Sym without_inner_mods(const Sym& a, const Sym& b) {
       others.atoms.erase(others.atoms.begin() + static_cast<std::ptrdiff_t>(i));
       const Sym outer = from_term(others);
       if (!exact_div(outer * term.atoms[i]->right, b)) continue;
-      result = result - from_term(term) + outer * term.atoms[i]->left;
-      break;
+      return a - from_term(term) + outer * term.atoms[i]->left;
     }
   }
-  return result;
+  return a;
 }
 
 }  // namespace
@@ -172,7 +171,7 @@ Sym remainder(const Sym& a, const Sym& b, const Assumptions& known) {
   if (b.is(0)) return 0;
   if (right && *right < 0) return from_atom(make_atom(Atom::Kind::mod, a, b));
   if (left && right) return *left - floor_quotient(*left, *right) * *right;
-  const Sym plain = has_mod(a) ? without_inner_mods(a, b) : a;
+  const Sym plain = has_mod(a) ? without_inner_mod(a, b) : a;
   if (!(plain == a)) return remainder(plain, b, known);
   const Sym rest = split(a, b, known).rest;
   if (rest.is(0)) return 0;

@@ -54,6 +54,17 @@ TEST(Sym, Division) {
   EXPECT_EQ(min(64, n - 64 * i).text(), "min(64, N - 64*i)");
 }
 
+// Of [2, 4, 2, 5] in one variable, three joined and split again.
+TEST(Sym, RemaindersOfOneVariableSplitAgain) {
+  const Sym i = v("i"), j = v("j");
+  const Ranges r = {{"i", 80}, {"j", 7}};
+  const Sym first = mod(floor_div(i, 10, r), 4, r), second = mod(floor_div(i, 5, r), 2, r);
+  const Sym joined = (first * 2 + second) * 7 + j;
+  EXPECT_EQ(mod(joined, 7, r), j);
+  EXPECT_EQ(mod(floor_div(joined, 7, r), 2, r), second);
+  EXPECT_EQ(floor_div(joined, 14, r), first);
+}
+
 TEST(Sym, QuotientAndRemainderRecombine) {
   const Sym j = v("j");
   EXPECT_EQ(floor_div(j, 64) * 64 + mod(j, 64), j);

@@ -1,6 +1,8 @@
 // The iteration space of a whole graph, and the indices in it.
 #include <gtest/gtest.h>
 
+#include "support/planned.h"
+
 #include "base/text.h"
 #include "graph/graph.h"
 #include "plan/domain.h"
@@ -187,6 +189,14 @@ TEST_P(RefusedDomain, SaysWhy) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, RefusedDomain, ::testing::ValuesIn(refused),
                          [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Domain, ProductOfGroupedHeadsIsStoredWithItsRowsFirst) {
+  const testing::Planned p = testing::planned(
+      "graph g(q: f32[2, 4, 2, 5, 8], k: f32[2, 4, 1, 7, 8]) {"
+      " y = matmul(q, k, transpose_b=true) z = transpose(y, perm=[0, 3, 1, 2, 4])"
+      " w = reshape(z, shape=[2, 5, 56]) return w }");
+  EXPECT_EQ(p.plan.groups.size(), 1u) << print(p.graph, p.plan);
+}
 
 }  // namespace
 }  // namespace ingot

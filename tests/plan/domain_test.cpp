@@ -1,12 +1,11 @@
 // The iteration space of a whole graph, and the indices in it.
 #include <gtest/gtest.h>
 
-#include "support/planned.h"
-
 #include "base/text.h"
 #include "graph/graph.h"
 #include "plan/domain.h"
 #include "plan/plan_words.h"
+#include "support/planned.h"
 
 namespace ingot {
 namespace {

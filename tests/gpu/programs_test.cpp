@@ -10,6 +10,7 @@
 #include <ingot/ingot.h>
 
 #include "base/text.h"
+#include "graph/passes/passes.h"
 #include "support/cuda_here.h"
 #include "support/random_graphs.h"
 
@@ -31,10 +32,13 @@ bool fails_on_cpu(const Program& program, Options options, const std::vector<Ten
   return options.numerics != "exact" && !program.compile(options).check(inputs).passed;
 }
 
-// Products are all that a GPU refuses (README, Limits).
+// Products are all that a GPU refuses (README, Limits), those that ops like attention are made of
+// too.
 bool has_products(const Job& job) {
-  return job.text.find("matmul(") != std::string::npos ||
-         job.text.find("conv(") != std::string::npos;
+  const Graph graph = run_graph_passes(parse_graph(job.text, job.name));
+  return std::ranges::any_of(graph.nodes, [](const Node& node) {
+    return op_info(node.op).category == Category::contraction;
+  });
 }
 
 void check_job(const Job& job, const std::string& numerics) {

@@ -19,18 +19,18 @@
 // Meaning. A value of dtype bf16, f16 or u8 is computed in compute_dtype and rounded (wrapped) once
 // when it is defined. A loop `vector(n)` has n independent iterations, run 64 at a time or in any
 // other way: iteration j may only touch lane j % 64 of a 64-lane accumulator declared outside (j
-// modulo the lanes of one that has more). `finish` combines the lanes by halves (32, 16, … 1); of 128
-// or 256, first each 4 or 8 neighbours (4, 2, 1), then what that gives (128, 64, … 8).
-// Store in a vector loop: each iteration its own element. Scalars defined outside a vector loop are
-// uniform inside it. The iterations of `spread(n)` may run at the same time, each on a warp of a
-// GPU: they touch elements of their own, and share nothing but accumulators declared outside, of
-// which each takes a lane that it names. A scratch element whose subscript does not use the loop's
-// variable belongs to each iteration by itself. Not inside a vector or a spread loop. `for j in
-// vector(n) across q(4)` has the iterations (q, j), run as 4 rows by 16 values of j at a time, so
-// that what does not depend on q is loaded once for 4 rows: loads, arithmetic, stores, hints only,
-// subscripts that count with j or do not depend on it, n a multiple of 16. Iterations may store one
-// element twice where they store equal values: a block of rows that ends past the last row repeats
-// that one.
+// modulo the lanes of one that has more). `finish` combines the lanes by halves (32, 16, … 1); of
+// 128 or 256, first each 4 or 8 neighbours (4, 2, 1), then what that gives (128, 64, … 8). Store in
+// a vector loop: each iteration its own element. Scalars defined outside a vector loop are uniform
+// inside it. The iterations of `spread(n)` may run at the same time, each on a warp of a GPU: they
+// touch elements of their own, and share nothing but accumulators declared outside, of which each
+// takes a lane that it names. A scratch element whose subscript does not use the loop's variable
+// belongs to each iteration by itself. Not inside a vector or a spread loop. `for j in vector(n)
+// across q(4)` has the iterations (q, j), run as 4 rows by 16 values of j at a time, so that what
+// does not depend on q is loaded once for 4 rows: loads, arithmetic, stores, hints only, subscripts
+// that count with j or do not depend on it, n a multiple of 16. Iterations may store one element
+// twice where they store equal values: a block of rows that ends past the last row repeats that
+// one.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,82 @@
 
 namespace ingot::lowering {
 
+namespace {
+
 constexpr size_t most_seen = 256;  // nodes on the way back from a value
+constexpr int most_steps = 4;      // from a value to a root of it
+
+// Whether the op has no value for a negative operand `at`, but for a positive one: roots,
+// logarithms, powers with a broken exponent. The other operands are literals.
+bool is_root(const Graph& graph, const Node& node, size_t at) {
+  const Formula<double> of = formula<double>(node.op);
+  if (of == nullptr || node.operands.size() > 3) return false;
+  double below[3] = {}, above[3] = {};
+  for (size_t k = 0; k < node.operands.size(); ++k) {
+    if (k != at && !is_literal(graph, node.operands[k])) return false;
+    const double other = k == at ? 1 : graph[node.operands[k]].data->get_f64(0);
+    below[k] = k == at ? -other : other;
+    above[k] = other;
+  }
+  return std::isnan(of(below[0], below[1], below[2], 0, 0, 0)) &&
+         !std::isnan(of(above[0], above[1], above[2], 0, 0, 0));
+}
+
+// Whether one of `nodes` takes a root or logarithm of the value, as it is or scaled, chosen or
+// moved: then what cancels has to be 0 and nothing below it, and so rounds its product.
+bool takes_root(const Graph& graph, const std::vector<NodeId>& nodes, NodeId value, int steps) {
+  return std::ranges::any_of(nodes, [&](NodeId id) {
+    const Node& node = graph[id];
+    const auto found = std::ranges::find(node.operands, value);
+    if (found == node.operands.end()) return false;
+    const bool elementwise = op_info(node.op).category == Category::elementwise;
+    if (elementwise && is_root(graph, node, static_cast<size_t>(found - node.operands.begin()))) {
+      return true;
+    }
+    const bool keeps_sign = is_view(graph, id) || node.op == Op::mul || node.op == Op::div ||
+                            node.op == Op::select || node.op == Op::maximum ||
+                            node.op == Op::minimum || node.op == Op::cast;
+    return keeps_sign && steps > 1 && takes_root(graph, nodes, id, steps - 1);
+  });
+}
+
+// Whether the value is made of the rounded product, as a maximum that is taken off it: what cancels
+// then has to be 0. A sum is no element, so nothing cancels to 0 there. Graphs are in topological
+// order; a long way back counts as yes.
+bool made_of(const Graph& graph, NodeId value, NodeId product) {
+  std::vector<NodeId> open{value};
+  std::set<NodeId> seen;
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (id == product || seen.size() > most_seen) return true;
+    const bool sum = graph[id].op == Op::sum || graph[id].op == Op::mean;
+    if (id < product || sum || !seen.insert(id).second) continue;
+    const std::vector<NodeId>& operands = graph[id].operands;
+    open.insert(open.end(), operands.begin(), operands.end());
+  }
+  return false;
+}
+
+// Whether the values are made of reductions' results and constants alone, as E[x²] and E[x]² are:
+// computed once for many elements, and likely to cancel.
+bool made_of_reductions(const Graph& graph, std::vector<NodeId> open) {
+  std::set<NodeId> seen;
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (is_reduction(graph, id) || graph[id].op == Op::constant) continue;
+    const bool passes =
+        op_info(graph[id].op).category == Category::elementwise || is_view(graph, id);
+    if (!passes || graph[id].operands.empty() || seen.size() > most_seen) return false;
+    if (!seen.insert(id).second) continue;
+    const std::vector<NodeId>& operands = graph[id].operands;
+    open.insert(open.end(), operands.begin(), operands.end());
+  }
+  return true;
+}
+
+}  // namespace
 
 // A product of f32 values that this kernel computes for whoever asks.
 bool Values::is_product(NodeId node) const {
@@ -18,54 +93,6 @@ bool Values::is_product(NodeId node) const {
   return here && graph_[node].op == Op::mul && kept_dtype(node) == DType::f32;
 }
 
-// Whether this kernel takes a root or logarithm of the value, which has none below 0: then what
-// cancels has to be 0 and nothing below it, and so rounds its product.
-bool Values::takes_root(NodeId value) const {
-  return std::ranges::any_of(group_.nodes, [&](NodeId id) {
-    const Node& node = graph_[id];
-    const bool unary = op_info(node.op).category == Category::elementwise &&
-                       node.operands.size() == 1 && node.operands[0] == value;
-    const Formula<double> of = unary ? formula<double>(node.op) : nullptr;
-    return of != nullptr && std::isnan(of(-1, 0, 0, 0, 0, 0)) && !std::isnan(of(1, 0, 0, 0, 0, 0));
-  });
-}
-
-// Whether the value is made of the rounded product, as a maximum that is taken off it: what cancels
-// then has to be 0. A sum is no element, so nothing cancels to 0 there. Graphs are in topological
-// order; a long way back counts as yes.
-bool Values::made_of(NodeId value, NodeId product) const {
-  std::vector<NodeId> open{value};
-  std::set<NodeId> seen;
-  while (!open.empty()) {
-    const NodeId id = open.back();
-    open.pop_back();
-    if (id == product || seen.size() > most_seen) return true;
-    const bool sum = graph_[id].op == Op::sum || graph_[id].op == Op::mean;
-    if (id < product || sum || !seen.insert(id).second) continue;
-    const std::vector<NodeId>& operands = graph_[id].operands;
-    open.insert(open.end(), operands.begin(), operands.end());
-  }
-  return false;
-}
-
-// Whether the values are made of reductions' results and constants alone, as E[x²] and E[x]² are:
-// computed once for many elements, and likely to cancel.
-bool Values::made_of_reductions(std::vector<NodeId> open) const {
-  std::set<NodeId> seen;
-  while (!open.empty()) {
-    const NodeId id = open.back();
-    open.pop_back();
-    if (is_reduction(graph_, id) || graph_[id].op == Op::constant) continue;
-    const bool passes =
-        op_info(graph_[id].op).category == Category::elementwise || is_view(graph_, id);
-    if (!passes || graph_[id].operands.empty() || seen.size() > most_seen) return false;
-    if (!seen.insert(id).second) continue;
-    const std::vector<NodeId>& operands = graph_[id].operands;
-    open.insert(open.end(), operands.begin(), operands.end());
-  }
-  return true;
-}
-
 // a·b + c, a·b − c or c − a·b with one rounding: a GPU's, where the mode allows it.
 std::optional<Typed> Values::contracted(NodeId node, const std::vector<Sym>& index,
                                         const Context& context) {
@@ -73,8 +100,11 @@ std::optional<Typed> Values::contracted(NodeId node, const std::vector<Sym>& ind
   const bool sum = n.op == Op::add || n.op == Op::sub;
   if (!gpu_ || numerics_ == Numerics::exact || !sum || kept_dtype(node) != DType::f32) return {};
   const size_t at = is_product(n.operands[0]) ? 0 : 1;
-  if (!is_product(n.operands[at]) || takes_root(node)) return {};
-  if (made_of(n.operands[1 - at], n.operands[at]) || made_of_reductions({node})) return {};
+  if (!is_product(n.operands[at])) return {};
+  if (takes_root(graph_, group_.nodes, node, most_steps) ||
+      made_of(graph_, n.operands[1 - at], n.operands[at]) || made_of_reductions(graph_, {node})) {
+    return {};
+  }
   auto operand = [&](NodeId of, size_t i, const std::vector<Sym>& where) {
     Access access = operand_access(graph_, of, static_cast<int>(i), where, domain_ranges_);
     return value(graph_[of].operands[i], access.index, context);

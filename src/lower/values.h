@@ -105,9 +105,6 @@ class Values {
   Typed elementwise(NodeId node, const std::vector<Sym>& index, const Context& context);
   std::optional<Typed> contracted(NodeId node, const std::vector<Sym>& index, const Context& with);
   bool is_product(NodeId node) const;
-  bool takes_root(NodeId value) const;
-  bool made_of(NodeId value, NodeId product) const;
-  bool made_of_reductions(std::vector<NodeId> values) const;
   Typed polynomial(NodeId node, const Narrowing& narrowing, const std::vector<Sym>& index,
                    const Context& context);
   Typed concat(NodeId node, const std::vector<Sym>& index, const Context& context);

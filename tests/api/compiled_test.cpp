@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -394,6 +395,21 @@ TEST(Compiled, CheckPassesOnTheExample) {
   const Json report = Json::parse(result.report_json);
   EXPECT_EQ(report["passed"], true);
   EXPECT_EQ(report["cases"].size(), 8u);
+}
+
+TEST(Compiled, CheckAllowsShorterFormulasTheirVanishingResults) {
+  const Program program = Program::parse(
+      "graph g(x: bf16[4]) { a = sigmoid(x) b = silu(x) c = gelu_tanh(x) return a, b, c }");
+  Tensor x(DType::bf16, {4});
+  for (const double value : {-std::numeric_limits<double>::infinity(), -100.0, -200.0, -95.0}) {
+    for (int64_t i = 0; i < x.size(); ++i) x.set_f64(i, value);
+    for (const char* numerics : {"exact", "wide", "fast"}) {
+      Options options;
+      options.numerics = numerics;
+      const CheckResult check = program.compile(options).check({x});
+      EXPECT_TRUE(check.passed) << numerics << ", " << value << "\n" << check.report_text;
+    }
+  }
 }
 
 TEST(Compiled, CheckTakesProductsOfVectors) {

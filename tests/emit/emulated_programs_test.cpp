@@ -219,8 +219,8 @@ TEST(EmulatedPrograms, RelievedGroups) {
 }
 
 // Long bands of rows, in order with two sums of columns and apart with one: whole chunks of a row
-// and rows whose last chunk leaves threads without work; more bands than rows, bands of as many rows
-// and of fewer.
+// and rows whose last chunk leaves threads without work; more bands than rows, bands of as many
+// rows and of fewer.
 TEST(EmulatedPrograms, LongBandsHaveTheInterpretersBits) {
   const std::string text = R"(graph g(x: T[B, N], y: T[B, N], b: T[N], r: f32[B, 1]) {
       f = cast(x, dtype=f32) h = mul(f, r) e = cast(y, dtype=f32) v = cast(b, dtype=f32)

@@ -347,6 +347,14 @@ TEST(MergeCommon, EqualNodesBecomeOne) {
   expect_same_results(g, merged, {tensor(DType::f32, {4}, {1, 2, 3, nan})});
 }
 
+TEST(MergeCommon, OperandsOfCommutativeOpsMayStandInAnyOrder) {
+  const Graph merged = merge_common(parse_graph(R"(graph g(x: f32[4], y: f32[4]) {
+      a = mul(x, y) b = mul(y, x) c = sub(x, y) d = sub(y, x) return a, b, c, d })",
+                                                "test"));
+  EXPECT_EQ(merged.outputs[0], merged.outputs[1]);
+  EXPECT_NE(merged.outputs[2], merged.outputs[3]);
+}
+
 TEST(MergeCommon, ConstantsAreEqualByBitsAndAttributesCount) {
   EXPECT_EQ(ops(merge_common(
                 parse("x: f32[4]", "a = add(x, 0)\n b = add(x, -0)\n y = sub(a, b)\n return y"))),

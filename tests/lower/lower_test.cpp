@@ -358,6 +358,11 @@ TEST(Lower, ProductsAndSumsAreContractedOnAGpuInWideOnly) {
       "h200", Numerics::wide);
   EXPECT_NE(root.find("a: f32 = sub("), std::string::npos) << root;  // below 0 by a rounding
   EXPECT_NE(root.find("b0: f32 = fma("), std::string::npos) << root;
+  const std::string scaled = lowered_for(
+      "graph g(x: f32[B, 64], z: f32[B, 64]) { p = mul(x, x) q = mul(z, z) a = sub(p, q) "
+      "b = mul(a, 0.5) y = sqrt(b) c = maximum(a, -1) w = pow(c, 0.5) return y, w }",
+      "h200", Numerics::wide);
+  EXPECT_EQ(scaled.find("fma("), std::string::npos) << scaled;
   // The largest one less itself is 0, and a fraction is not below it.
   const std::string same = lowered_for(
       "graph g(x: f32[B, 64]) { m = mul(x, 1e14) y = softmax(m) f = floor(m) r = sub(m, f) "

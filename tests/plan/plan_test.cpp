@@ -110,7 +110,7 @@ TEST(Plan, OpsAloneThatDifferInOperandsOnlyAreCountedRight) {
       "graph g(x: f32[B], y: f32[]) { a = add(x, y) b = add(a, 2) c = add(b, y) return c }",
       "graph g(x: f32[B], y: f32[]) { a = add(x, 2) b = add(a, y) c = add(b, b) return c }",
       "graph g(x: f32[B], y: f32[B]) { a = mul(x, x) b = mul(a, y) c = mul(y, y) return b, c }",
-      "graph g(x: f32[B], y: f32[B]) { a = mul(x, y) b = mul(a, a) c = mul(y, x) return b, c }",
+      "graph g(x: f32[B], y: f32[B]) { a = div(x, y) b = mul(a, a) c = div(y, x) return b, c }",
   };
   const int64_t bytes[] = {3 * 8 * 100 + 2 * 4, 3 * 8 * 100 + 4, 7 * 400, 8 * 400};
   for (size_t i = 0; i < std::size(texts); ++i) {

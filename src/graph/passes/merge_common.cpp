@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 
@@ -21,7 +22,8 @@ std::string_view bytes_of(const Tensor& tensor) {
 }
 
 // Equal keys: equal values. A constant's key has the hash of its data, which is compared after.
-std::string key_of(const Node& node, const std::vector<NodeId>& operands) {
+std::string key_of(const Node& node, std::vector<NodeId> operands) {
+  if ((op_info(node.op).flags & OpFlag::commutative) != 0) std::ranges::sort(operands);
   std::string key(op_name(node.op));
   key += ' ';
   key += dtype_name(node.type.dtype);

@@ -352,8 +352,6 @@ void Emitter::declare_buffers(const Phase& phase) {
 std::string Emitter::phase_text(size_t number) {
   const Phase& phase = kernel_.phases[number];
   target_ = phase_target(kernel_target_, phase);
-  INGOT_CHECK(!target_.cuda || phase.blocks == target_.blocks,
-              "kernel {}: phases of {} and {} blocks", kernel_.name, phase.blocks, target_.blocks);
   std::string symbol = fmt::format("{}_p{}", kernel_.name, number);
   names_.give(symbol);
   source_.phases.push_back({symbol, phase.extent, phase.grain, target_.team,

@@ -79,6 +79,8 @@ class Verifier {
     check(phase.grain >= 1, "phase {}: grain {}", phase.var, phase.grain);
     check(phase.blocks == 1 || phase.blocks == 2 || phase.blocks == 4 || phase.blocks == 8,
           "phase {}: {} blocks, not 1, 2, 4 or 8", phase.var, phase.blocks);
+    check(phase.blocks == kernel_.phases[0].blocks, "phases of {} and of {} blocks in one kernel",
+          kernel_.phases[0].blocks, phase.blocks);
     values_.clear();
     accumulators_.clear();
     loop_vars_.clear();

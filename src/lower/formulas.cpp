@@ -29,8 +29,9 @@ bool is_root(const Graph& graph, const Node& node, size_t at) {
          !std::isnan(of(above[0], above[1], above[2], 0, 0, 0));
 }
 
-// Whether one of `nodes` takes a root or logarithm of the value, as it is or scaled, chosen or
-// moved: then what cancels has to be 0 and nothing below it, and so rounds its product.
+// Whether one of `nodes` takes a root or logarithm of the value, as it is or after a few
+// elementwise steps, as where it is scaled: then what cancels has to be 0 and nothing below it, and
+// so rounds its product.
 bool takes_root(const Graph& graph, const std::vector<NodeId>& nodes, NodeId value, int steps) {
   return std::ranges::any_of(nodes, [&](NodeId id) {
     const Node& node = graph[id];
@@ -40,10 +41,8 @@ bool takes_root(const Graph& graph, const std::vector<NodeId>& nodes, NodeId val
     if (elementwise && is_root(graph, node, static_cast<size_t>(found - node.operands.begin()))) {
       return true;
     }
-    const bool keeps_sign = is_view(graph, id) || node.op == Op::mul || node.op == Op::div ||
-                            node.op == Op::select || node.op == Op::maximum ||
-                            node.op == Op::minimum || node.op == Op::cast;
-    return keeps_sign && steps > 1 && takes_root(graph, nodes, id, steps - 1);
+    const bool goes_on = steps > 1 && (elementwise || is_view(graph, id));
+    return goes_on && takes_root(graph, nodes, id, steps - 1);
   });
 }
 
@@ -57,7 +56,7 @@ bool made_of(const Graph& graph, NodeId value, NodeId product) {
     const NodeId id = open.back();
     open.pop_back();
     if (id == product || seen.size() > most_seen) return true;
-    const bool sum = graph[id].op == Op::sum || graph[id].op == Op::mean;
+    const bool sum = is_reduction(graph, id) && std::isfinite(op_info(graph[id].op).identity);
     if (id < product || sum || !seen.insert(id).second) continue;
     const std::vector<NodeId>& operands = graph[id].operands;
     open.insert(open.end(), operands.begin(), operands.end());

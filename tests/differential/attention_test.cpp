@@ -25,8 +25,12 @@ struct Sample {
   std::string q, k, v, mask;
   std::string attrs;
   Bindings sizes = {};
-  double scale = 0;
-  bool causal = false;
+
+  bool causal() const { return attrs.find("causal=true") != std::string::npos; }
+  double scale() const {  // 0: none is given
+    const size_t at = attrs.find("scale=");
+    return at == std::string::npos ? 0 : std::stod(attrs.substr(at + 6));
+  }
 };
 
 std::string text_of(const Sample& sample, const std::string& dtype) {
@@ -62,8 +66,8 @@ double score(const Sample& sample, const std::vector<Tensor>& inputs,
     sum += at(inputs[0], batch, i, d) * at(inputs[1], batch, j, d);
   }
   const double root = std::sqrt(static_cast<double>(std::max<int64_t>(depth, 1)));
-  sum *= sample.scale != 0 ? sample.scale : 1 / root;
-  bool seen = !sample.causal || j <= i;
+  sum *= sample.scale() != 0 ? sample.scale() : 1 / root;
+  bool seen = !sample.causal() || j <= i;
   if (inputs.size() > 3) {
     const double mask = at(inputs[3], batch, i, j);
     if (is_float(inputs[3].dtype())) {
@@ -135,45 +139,14 @@ const std::vector<Sample>& samples() {
   static const std::vector<Sample> list = {
       {"matrices", "[5, 8]", "[7, 8]", "[7, 3]", "", ""},
       {"heads", "[2, 3, 17, 16]", "[2, 3, 33, 16]", "[2, 3, 33, 20]", "", ""},
-      {"causal, fewer queries",
-       "[2, 5, 8]",
-       "[2, 9, 8]",
-       "[2, 9, 4]",
-       "",
-       ", causal=true",
-       {},
-       0,
-       true},
-      {"causal, more queries",
-       "[2, 9, 8]",
-       "[2, 5, 8]",
-       "[2, 5, 4]",
-       "",
-       ", causal=true",
-       {},
-       0,
-       true},
-      {"scaled", "[6, 8]", "[6, 8]", "[6, 8]", "", ", scale=0.25, causal=true", {}, 0.25, true},
+      {"causal, fewer queries", "[2, 5, 8]", "[2, 9, 8]", "[2, 9, 4]", "", ", causal=true"},
+      {"causal, more queries", "[2, 9, 8]", "[2, 5, 8]", "[2, 5, 4]", "", ", causal=true"},
+      {"scaled", "[6, 8]", "[6, 8]", "[6, 8]", "", ", scale=0.25, causal=true"},
       {"bool", "[2, 2, 9, 8]", "[2, 2, 7, 8]", "[2, 2, 7, 8]", "bool[9, 7]", ""},
-      {"bool of each head",
-       "[2, 2, 9, 8]",
-       "[2, 2, 7, 8]",
-       "[2, 2, 7, 8]",
-       "bool[2, 2, 9, 7]",
-       ", causal=true",
-       {},
-       0,
-       true},
+      {"bool of each head", "[2, 2, 9, 8]", "[2, 2, 7, 8]", "[2, 2, 7, 8]", "bool[2, 2, 9, 7]",
+       ", causal=true"},
       {"added", "[2, 2, 9, 8]", "[2, 2, 7, 8]", "[2, 2, 7, 8]", "[2, 1, 9, 7]", ""},
-      {"keys hidden for all",
-       "[3, 9, 8]",
-       "[3, 7, 8]",
-       "[3, 7, 8]",
-       "[7]",
-       ", causal=true",
-       {},
-       0,
-       true},
+      {"keys hidden for all", "[3, 9, 8]", "[3, 7, 8]", "[3, 7, 8]", "[7]", ", causal=true"},
       {"batches broadcast", "[3, 1, 4, 8]", "[1, 2, 5, 8]", "[5, 6]", "bool[2, 4, 5]", ""},
       {"values in more batches", "[4, 8]", "[5, 8]", "[3, 5, 6]", "bool[4, 5]", ""},
       {"one key", "[3, 8]", "[1, 8]", "[1, 4]", "bool[3, 1]", ""},
@@ -187,9 +160,7 @@ const std::vector<Sample>& samples() {
        "[B, 2, S, E]",
        "bool[L, S]",
        ", causal=true",
-       {{"B", 2}, {"L", 9}, {"S", 6}, {"D", 12}, {"E", 5}},
-       0,
-       true},
+       {{"B", 2}, {"L", 9}, {"S", 6}, {"D", 12}, {"E", 5}}},
       {"names of ones",
        "[B, L, D]",
        "[B, S, D]",

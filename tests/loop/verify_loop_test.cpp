@@ -73,6 +73,9 @@ TEST(VerifyLoop, Names) {
   EXPECT_EQ(error_of(kernel_of("", "phase p in parallel(4) grain 1 blocks 8")), "no error");
   EXPECT_EQ(error_of(kernel_of("", "phase p in parallel(4) grain 1 blocks 3")),
             "phase p: 3 blocks, not 1, 2, 4 or 8");
+  EXPECT_EQ(error_of(kernel_of("} phase q in parallel(4) grain 1 blocks 2 {",
+                               "phase p in parallel(4) grain 1 blocks 4")),
+            "phases of 4 and of 2 blocks in one kernel");
 }
 
 TEST(VerifyLoop, DTypes) {

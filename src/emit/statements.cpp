@@ -209,8 +209,11 @@ std::string Emitter::let_text(const Let& let) {
   }
   DType dtype = let.operand_dtypes[0];
   std::string_view formula = formula_of(op_info(let.op), let.form, dtype, target_.cuda);
-  INGOT_CHECK(!formula.empty(), "kernel {}: {} has no formula for {}", kernel_.name,
-              op_name(let.op), dtype_name(dtype));
+  if (formula.empty()) {  // of loops that were lowered for another device, as a user may give them
+    fail_input({}, fmt::format("kernel {}: {} in the form {} has no formula for {} on {}",
+                               kernel_.name, op_name(let.op), form_name(let.form),
+                               dtype_name(dtype), target_.cuda ? "a GPU" : "a CPU"));
+  }
   note_functions(formula, lanes_of(dtype));
   bool all_literals = std::ranges::none_of(
       let.operands, [](const Operand& o) { return std::holds_alternative<std::string>(o); });

@@ -103,6 +103,14 @@ TEST_F(Cli, LoopsOfAnotherDeviceAreEmittedFromText) {
   EXPECT_NE(text.out.find("silu"), std::string::npos) << text.out;
 }
 
+TEST_F(Cli, LoopsOfAGpuAreNoKernelOfACpu) {
+  const Result lowered = run("lower bias_gelu.ingot --device h200 --dim B=16");
+  ASSERT_EQ(lowered.code, 0) << lowered.err;
+  write("h200.txt", lowered.out);
+  expect_error("run bias_gelu.ingot --dim B=16 --kernel add_gelu_rows=h200.txt", 2,
+               "has no formula for bf16 on a CPU");
+}
+
 TEST_F(Cli, AKernelThatIsNoTextIsRefusedInAFewWords) {
   std::string bytes;
   for (int i = 0; i < 40000; ++i) bytes += static_cast<char>((i * 7919 + i / 256) % 256);

@@ -26,15 +26,17 @@ demo: build ## a real ONNX model on real files of this machine
 	@python3 scripts/demo.py --build $(BUILD) $(FILES)
 
 test: ## all that CI runs
-	@scripts/install.sh build test
+	@scripts/install.sh build test browser
 	@scripts/nvrtc.sh $(BUILD)/nvrtc
+	@scripts/selenium.sh $(BUILD)/selenium
 	@$(MAKE) --no-print-directory compile check
 	@echo "test: running"
 	@$(RUN_TESTS) --exclude long
 
 test-all: ## and the long ones, and the tests under the address, undefined-behaviour and thread sanitizers
-	@scripts/install.sh build test
+	@scripts/install.sh build test browser
 	@scripts/nvrtc.sh $(BUILD)/nvrtc
+	@scripts/selenium.sh $(BUILD)/selenium
 	@$(MAKE) --no-print-directory compile check
 	@$(MAKE) --no-print-directory compile BUILD=build-sanitize CMAKE_FLAGS=-DINGOT_SANITIZE=address,undefined
 	@echo "test-all: running under sanitizers"

@@ -18,6 +18,7 @@ struct Arguments {
   std::optional<double> rtol, atol;
   int threads = 0;
   int repeats = 0;
+  int port = 0;  // lab; 0: a free one
   bool json = false, verbose = false;
   bool measure = false, no_measure = false;  // explain; devices
   bool markdown = false, header = false;     // ops

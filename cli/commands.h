@@ -15,6 +15,7 @@ int print(const Arguments& arguments);
 int plan(const Arguments& arguments);
 int lower(const Arguments& arguments);
 int tune(const Arguments& arguments);
+int lab(const Arguments& arguments);
 int ops(const Arguments& arguments);
 int devices(const Arguments& arguments);
 int cache(const Arguments& arguments);

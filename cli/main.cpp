@@ -23,7 +23,7 @@ enum ExitCode { done = 0, mismatch = 1, wrong_input = 2, unsupported = 3, intern
 using Command = int (*)(const Arguments&);
 
 // What a subcommand takes beside FILE and the options of all.
-enum Takes : unsigned { nothing = 0, data = 1, bounds = 2, folder = 4, edits = 8 };
+enum Takes : unsigned { nothing = 0, data = 1, bounds = 2, folder = 4, edits = 8, no_file = 16 };
 
 struct Subcommand {
   const char* name;
@@ -43,10 +43,13 @@ constexpr Subcommand program_commands[] = {
     {"print", "the graph as text; a FILE may hold it", print, nothing},
     {"plan", "the plan as text; --plan takes it, edited or not", plan, edits},
     {"lower", "the kernels' loops as text; --kernel takes it, edited or not", lower, edits},
+    {"lab", "the interactive page, with FILE's kernels in it; served to this machine", lab,
+     data | edits | no_file},
 };
 
 void add_program_options(CLI::App& app, const Subcommand& subcommand, Arguments& arguments) {
-  app.add_option("FILE", arguments.file, ".ingot text or .onnx")->required();
+  app.add_option("FILE", arguments.file, ".ingot text or .onnx")
+      ->required((subcommand.takes & no_file) == 0);
   app.add_option(
       "--device", arguments.device,
       fmt::format("cuda, cuda:1, or one of {}; default cpu", fmt::join(device_names(), ", ")));
@@ -63,7 +66,9 @@ void add_program_options(CLI::App& app, const Subcommand& subcommand, Arguments&
       ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   app.add_option("--cache", arguments.cache,
                  "folder of compiled kernels; default: INGOT_CACHE_DIR, else the user's cache");
-  app.add_flag("--json", arguments.json, "one JSON object on stdout and nothing else");
+  if (subcommand.command != lab) {
+    app.add_flag("--json", arguments.json, "one JSON object on stdout and nothing else");
+  }
   app.add_flag("-v", arguments.verbose, "say on stderr what is compiled");
   if ((subcommand.takes & edits) != 0) {
     app.add_option("--plan", arguments.plan, "an edited plan to use (`ingot plan` prints one)");
@@ -85,7 +90,12 @@ void add_program_options(CLI::App& app, const Subcommand& subcommand, Arguments&
 }
 
 void add_special_options(CLI::App& app, const std::string& name, Arguments& arguments) {
-  if (name == "explain") {
+  if (name == "lab") {
+    app.add_option("--out", arguments.out, "a file to write the page to, instead of serving it");
+    app.add_option("--port", arguments.port, "to serve it at; default: a free one")
+        ->check(CLI::Range(1, 65535));
+  }
+  if (name == "explain" || name == "lab") {
     app.add_flag("--measure", arguments.measure, "measure the times on random data");
   }
   if (name == "tune") {

@@ -16,9 +16,21 @@ set(INGOT_LIBRARY_TEXT ${INGOT_GENERATED}/library_text.cpp)
 add_custom_command(
   OUTPUT ${INGOT_LIBRARY_TEXT}
   COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/embed_text.py
-          --root ${PROJECT_SOURCE_DIR}/src/device --output ${INGOT_LIBRARY_TEXT} ${device_texts}
+          --root ${PROJECT_SOURCE_DIR}/src/device --output ${INGOT_LIBRARY_TEXT}
+          --namespace device --header device/library_text.h ${device_texts}
   DEPENDS ${device_texts} tools/embed_text.py
   COMMENT "Embedding the device library")
+
+# page_text.cpp: templates, styles and scripts of the HTML pages, src/html/assets/*.
+file(GLOB page_texts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/html/assets/*)
+set(INGOT_PAGE_TEXT ${INGOT_GENERATED}/page_text.cpp)
+add_custom_command(
+  OUTPUT ${INGOT_PAGE_TEXT}
+  COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/embed_text.py
+          --root ${PROJECT_SOURCE_DIR}/src/html/assets --output ${INGOT_PAGE_TEXT}
+          --namespace html --header html/page_text.h ${page_texts}
+  DEPENDS ${page_texts} tools/embed_text.py
+  COMMENT "Embedding the pages")
 
 # device_functions.inc: the names of the library's functions, for op/apply.cpp.
 set(device_functions ${PROJECT_SOURCE_DIR}/src/device/scalar_words.h ${device_texts})

@@ -37,6 +37,19 @@ add_library(ingot_onednn INTERFACE)
 target_include_directories(ingot_onednn SYSTEM INTERFACE ${INGOT_ONEDNN_INCLUDE})
 target_link_libraries(ingot_onednn INTERFACE ${INGOT_ONEDNN})
 
+# libevent: the HTTP server of `ingot lab`. Static where there is a static library.
+if(PROJECT_IS_TOP_LEVEL)
+  ingot_require_header(INGOT_LIBEVENT_INCLUDE event2/http.h libevent-dev)
+  find_library(INGOT_LIBEVENT_CORE NAMES libevent_core.a event_core)
+  find_library(INGOT_LIBEVENT_EXTRA NAMES libevent_extra.a event_extra)
+  if(NOT INGOT_LIBEVENT_CORE OR NOT INGOT_LIBEVENT_EXTRA)
+    message(FATAL_ERROR "libevent is missing: apt-get install libevent-dev (or scripts/install.sh)")
+  endif()
+  add_library(ingot_libevent INTERFACE)
+  target_include_directories(ingot_libevent SYSTEM INTERFACE ${INGOT_LIBEVENT_INCLUDE})
+  target_link_libraries(ingot_libevent INTERFACE ${INGOT_LIBEVENT_EXTRA} ${INGOT_LIBEVENT_CORE})
+endif()
+
 # What a machine that gets a copy of build/ may lack. libOpenCL is what Debian's oneDNN was linked
 # with; ingot never calls it.
 set(carried)

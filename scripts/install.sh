@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian or Ubuntu packages that are missing, and says which.
-# usage: scripts/install.sh [build] [test] [lint] [demo]     (no argument: build)
+# usage: scripts/install.sh [build] [test] [browser] [lint] [demo]     (no argument: build)
 set -eu
 
 missing=""
@@ -28,12 +28,20 @@ for group in "${@:-build}"; do
       need_file "/usr/include/nlohmann/json.hpp" nlohmann-json3-dev
       need_file "/usr/include/oneapi/dnnl/dnnl.hpp" libdnnl-dev
       need_file "/usr/include/dlpack/dlpack.h" libdlpack-dev
+      need_file "/usr/include/event2/http.h" libevent-dev
       need_file "/usr/include/gtest/gtest.h" libgtest-dev
       ;;
     test)
       need_file "/usr/include/mpfr.h" libmpfr-dev
       command -v clang-format >/dev/null 2>&1 || need_command clang-format-14 clang-format-14
       need_pip
+      ;;
+    browser)
+      # Ubuntu's packages of these names are snaps, which a container cannot run.
+      if grep -q '^ID=debian' /etc/os-release 2>/dev/null; then
+        need_command chromium chromium
+        need_command chromedriver chromium-driver
+      fi
       ;;
     lint)
       command -v clang-tidy >/dev/null 2>&1 || need_command clang-tidy-14 clang-tidy-14
@@ -42,7 +50,7 @@ for group in "${@:-build}"; do
       need_pip
       ;;
     *)
-      echo "error: install.sh knows build, test, lint and demo, not '$group'" >&2
+      echo "error: install.sh knows build, test, browser, lint and demo, not '$group'" >&2
       exit 2
       ;;
   esac

@@ -20,7 +20,8 @@ MAY_SEE = {  # folder of src/ → folders, or single headers, besides its own
     "jit": "base emit/kernel_source.h",
     "run": "jit plan graph op base emit/kernel_source.h",
     "report": "run jit emit lower loop plan onnx graph op device base",
-    "api": "report run jit emit lower loop plan onnx graph op device base ingot version.h",
+    "html": "base",
+    "api": "html report run jit emit lower loop plan onnx graph op device base ingot version.h",
     "emit/kernel_source.h": "op base device",  # jit reads it, and jit knows no IR
 }
 ONLY_IN = [  # headers of libraries → the folders that may include them (CUDA: dlopen, no headers)

@@ -14,6 +14,7 @@
 #include <ingot/dtype.h>
 #include <ingot/error.h>
 #include <ingot/options.h>
+#include <ingot/pages.h>
 #include <ingot/program.h>
 #include <ingot/tables.h>
 #include <ingot/tensor.h>

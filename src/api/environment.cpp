@@ -12,7 +12,7 @@
 #include "jit/host_cpu.h"
 #include "jit/jit.h"
 #include "jit/nvrtc.h"
-#include "report/report.h"
+#include "report/program_json.h"
 #include "run/cuda_driver.h"
 #include "version.h"
 
@@ -41,18 +41,6 @@ Json host_compiler_text(const Options& options) {
   } catch (const Error&) {
     return nullptr;
   }
-}
-
-Json model_json(const DeviceModel& model) {
-  return {{"name", model.name},
-          {"kind", model.gpu ? "gpu" : "cpu"},
-          {"multiprocessors", model.multiprocessors},
-          {"copy_gbs", model.copy_gbs},
-          {"cache_bytes", model.cache_bytes},
-          {"f32_gflops", model.f32_gflops},
-          {"product_gflops", model.product_gflops},
-          {"launch_us", model.launch_us},
-          {"source", model.source}};
 }
 
 // The version of NVRTC and where it is, or why there is none.
@@ -154,7 +142,7 @@ std::string devices_json(bool measure) {
   }
   Json models = Json::array();
   for (const DeviceModel& model : device_models()) {
-    models.push_back(model_json(model));
+    models.push_back(device_model_json(model));
   }
   const CudaDriverStatus driver = cuda_driver_status();
   Json all = Json::array({found});

@@ -7,9 +7,6 @@
 namespace ingot {
 namespace {
 
-constexpr int warp_threads = 32;
-constexpr int partitions = 4;  // of a multiprocessor, each with its share of the registers
-
 const DeviceModel models[] = {
     {.name = "cpu",
      .gpu = false,
@@ -163,7 +160,8 @@ Occupancy occupancy(const DeviceModel& device, int threads_per_block, int regist
   int warps = (threads_per_block + warp_threads - 1) / warp_threads;
   int unit = device.register_allocation;
   int per_warp = std::max(unit, (registers * warp_threads + unit - 1) / unit * unit);
-  int warps_by_registers = device.registers_per_sm / partitions / per_warp * partitions;
+  int warps_by_registers =
+      device.registers_per_sm / register_partitions / per_warp * register_partitions;
   result.blocks_by_registers = warps_by_registers / warps;
   result.blocks_by_shared = shared_bytes > device.shared_per_block
                                 ? 0

@@ -36,6 +36,8 @@ std::span<const DeviceModel> device_models();
 // Error{input} that lists the known names.
 const DeviceModel& device_model(std::string_view name);
 
+inline constexpr int warp_threads = 32;
+inline constexpr int register_partitions = 4;     // of a multiprocessor, each with its registers
 inline constexpr int block_reserve_bytes = 1024;  // of shared memory, taken by every block
 
 struct Occupancy {

@@ -1,12 +1,12 @@
 // explain_json: groups, decisions and totals, at concrete sizes.
 
 #include <algorithm>
-#include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "emit/emit.h"
 #include "plan/plan_words.h"
+#include "report/program_json.h"
 #include "report/report.h"
 #include "report/resources.h"
 #include "run/sizing.h"
@@ -20,19 +20,6 @@ std::vector<std::string> node_names(const Graph& graph, const std::vector<NodeId
   std::vector<std::string> names;
   for (const NodeId id : ids) {
     names.push_back(graph[id].name);
-  }
-  return names;
-}
-
-// The user's ops that the group computes (a part of), each once.
-std::vector<std::string> op_names(const Graph& graph, const Group& group) {
-  std::vector<std::string> names;
-  std::set<int32_t> seen;
-  for (const NodeId id : group.nodes) {
-    const int32_t source = graph[id].source;
-    if (source >= 0 && seen.insert(source).second) {
-      names.push_back(graph.sources[static_cast<size_t>(source)].name);
-    }
   }
   return names;
 }
@@ -130,6 +117,11 @@ Json group_json(const ExplainInput& input, size_t position, int64_t saved) {
 Json decision_json(const ExplainInput& input, const Decision& decision) {
   const Graph& graph = input.graph;
   const auto name = [&](NodeId id) { return id < 0 ? Json(nullptr) : Json(graph[id].name); };
+  // The user's op that the node is (part of); an input or a weight is itself.
+  const auto op = [&](NodeId id) {
+    const int32_t source = id < 0 ? -1 : graph[id].source;
+    return source < 0 ? name(id) : Json(graph.sources[static_cast<size_t>(source)].name);
+  };
   const auto bytes = [&](const std::optional<Sym>& sym) {
     return sym ? Json(sym->evaluate(input.sizes)) : Json(nullptr);
   };
@@ -141,6 +133,8 @@ Json decision_json(const ExplainInput& input, const Decision& decision) {
   }
   return {{"producer", name(decision.producer)},
           {"consumer", name(decision.consumer)},
+          {"producer_op", op(decision.producer)},
+          {"consumer_op", op(decision.consumer)},
           {"kind", kind_text(decision.kind)},
           {"fused", decision.fused},
           {"reason", reason_text(decision.reason)},
@@ -214,6 +208,9 @@ ReportJson explain_json(const ExplainInput& input, const ReportJson& environment
                  {"totals", totals_json(input)},
                  {"groups", groups},
                  {"decisions", decisions},
+                 {"nodes", nodes_json(input)},
+                 {"separate_groups", separate_groups_json(input)},
+                 {"device_model", device_model_json(input.device)},
                  {"compiler_problem", silent ? Json(input.compiler_problem) : Json(nullptr)}};
   if (input.measured) report["edited_not_run"] = input.edited_not_run;
   return report;

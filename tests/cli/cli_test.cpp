@@ -19,7 +19,7 @@ namespace {
 
 TEST_F(Cli, HelpAndVersionWorkEverywhere) {
   for (const char* command : {"", "explain", "run", "check", "bench", "emit", "print", "plan",
-                              "lower", "ops", "devices", "cache"}) {
+                              "lower", "lab", "ops", "devices", "cache"}) {
     const Result result = run(std::string(command) + " --help");
     EXPECT_EQ(result.code, 0) << command;
     EXPECT_FALSE(result.out.empty()) << command;

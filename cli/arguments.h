@@ -15,6 +15,7 @@ struct Arguments {
   std::vector<std::string> dims, inputs, kernels;  // NAME=VALUE each
   std::vector<int> register_caps;                  // tune
   std::string out, plan, cache;
+  std::string html, dot, trace;  // files for reports
   std::optional<double> rtol, atol;
   int threads = 0;
   int repeats = 0;

@@ -98,6 +98,14 @@ void add_special_options(CLI::App& app, const std::string& name, Arguments& argu
   if (name == "explain" || name == "lab") {
     app.add_flag("--measure", arguments.measure, "measure the times on random data");
   }
+  if (name == "explain" || name == "bench" || name == "tune") {
+    app.add_option("--html", arguments.html, "a file to write the report to, as one HTML page");
+  }
+  if (name == "explain") {
+    app.add_option("--dot", arguments.dot, "a file to write the graph to, for Graphviz");
+    app.add_option("--trace", arguments.trace,
+                   "a file to write the kernels' times to, as trace events of Chrome");
+  }
   if (name == "tune") {
     app.add_option("--register-caps", arguments.register_caps,
                    "registers a thread may have, 16 to 255, as 32,48,64: registers, spills and "

@@ -13,8 +13,13 @@ int explain(const Arguments& arguments) {
   Session session = open_session(arguments);
   session.options.sizes = complete_sizes(session);
   const Compiled compiled = arguments.measure ? compile(session, arguments) : plan_only(session);
-  fmt::print("{}\n", arguments.json ? compiled.explain_json(arguments.measure)
-                                    : compiled.explain(arguments.measure));
+  const std::string json = compiled.explain_json(arguments.measure);
+  if (!arguments.html.empty()) {
+    write_whole_file(arguments.html, explain_html(json, compiled.sources()));
+  }
+  if (!arguments.dot.empty()) write_whole_file(arguments.dot, explain_dot(json));
+  if (!arguments.trace.empty()) write_whole_file(arguments.trace, explain_trace(json));
+  fmt::print("{}\n", arguments.json ? json : Compiled::explain_text(json));
   return 0;
 }
 
@@ -22,6 +27,7 @@ int tune(const Arguments& arguments) {
   Session session = open_session(arguments);
   session.options.sizes = complete_sizes(session);
   const std::string json = compile(session, arguments).register_caps_json(arguments.register_caps);
+  if (!arguments.html.empty()) write_whole_file(arguments.html, tune_html(json));
   fmt::print("{}\n", arguments.json ? json : Compiled::register_caps_text(json));
   return 0;
 }
@@ -52,6 +58,7 @@ int bench(const Arguments& arguments) {
     ProgressLine progress;
     json = compiled.bench_json(inputs, {arguments.repeats, progress.callback()});
   }
+  if (!arguments.html.empty()) write_whole_file(arguments.html, bench_html(json));
   fmt::print("{}\n", arguments.json ? json : Compiled::bench_text(json));
   return 0;
 }

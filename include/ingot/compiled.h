@@ -58,6 +58,7 @@ class Compiled {
   // is here.
   std::string explain(bool measure = false) const;
   std::string explain_json(bool measure = false) const;
+  static std::string explain_text(const std::string& json);  // the text of a report of explain_json
   // Separate against fused in one run: JSON, or its text.
   std::string bench_json(const std::vector<Tensor>& inputs, const BenchOptions& options = {}) const;
   static std::string bench_text(const std::string& json);
@@ -86,6 +87,7 @@ class Compiled {
     std::string text;      // compiles alone, can be edited and given back (Options::kernel_files)
     std::string kernel;    // the kernel without the library functions before it
     std::string resources_json;
+    int group;  // its id in the report of explain_json; kernels that are equal up to names have one
   };
   std::vector<Source> sources() const;
 

@@ -128,8 +128,14 @@ std::string Compiled::explain_json(bool measure) const {
   return ingot::explain_json(input, environment_of(state_->options)).dump(2);
 }
 
-std::string Compiled::explain(bool measure) const {
-  return explain_text(Json::parse(explain_json(measure)));
+std::string Compiled::explain(bool measure) const { return explain_text(explain_json(measure)); }
+
+std::string Compiled::explain_text(const std::string& json) {
+  const Json report = Json::parse(json, nullptr, false);
+  if (!report.is_object() || !report.contains("decisions")) {
+    throw Error(ErrorKind::input, "explain_text: this is no report of explain_json");
+  }
+  return ingot::explain_text(report);
 }
 
 std::string Compiled::bench_json(const std::vector<Tensor>& inputs,
@@ -248,7 +254,7 @@ std::vector<Compiled::Source> Compiled::sources() const {
                            ? found->second
                            : resources_json(kernel, state_->device, sizes,
                                             obstacle.empty() ? found_resources.problem : obstacle);
-      Source source{kernel.name, "", "", "", ""};
+      Source source{kernel.name, "", "", "", "", pipeline.plan.groups[g].id};
       if (const KernelSource& text = pipeline.sources[g][v]; !text.text.empty()) {
         resources["scratch_bytes"] = text.scratch_bytes.text();
         source.language = is_cuda(text) ? "cuda" : "c++";

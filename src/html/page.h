@@ -8,7 +8,7 @@
 
 namespace ingot::html {
 
-enum class Page : uint8_t { lab };
+enum class Page : uint8_t { lab, report };
 
 // `json`: one JSON object; what the page draws. `title`: plain text.
 std::string page(Page kind, std::string_view title, std::string_view json);

@@ -42,6 +42,36 @@ TEST(Page, LabTakesReportsOfExplainOnly) {
   EXPECT_THROW(lab_html("no JSON"), Error);
 }
 
+TEST(Page, ReportsOfAnotherKindAreRefused) {
+  Options options;
+  options.device = "h200";
+  options.plan_only = true;
+  const Compiled compiled =
+      Program::parse("graph g(x: f32[8]) {\n  y = exp(x)\n  return y\n}\n").compile(options);
+  const std::string json = compiled.explain_json();
+  EXPECT_NE(explain_html(json, compiled.sources()).find("__global__"), std::string::npos);
+  EXPECT_EQ(compiled.explain(), Compiled::explain_text(json));
+  EXPECT_THROW(bench_html(json), Error);
+  EXPECT_THROW(tune_html(json), Error);
+  for (const char* other : {"", "[]", "{}", R"({"groups": []})"}) {
+    EXPECT_THROW(explain_html(other), Error) << other;
+    EXPECT_THROW(explain_dot(other), Error) << other;
+    EXPECT_THROW(explain_trace(other), Error) << other;
+    EXPECT_THROW(bench_html(other), Error) << other;
+    EXPECT_THROW(Compiled::explain_text(other), Error) << other;
+  }
+}
+
+TEST(Dot, NamesAreQuoted) {
+  Program program("g");
+  const Value x = program.input("a\"b\\", DType::f32, {8});
+  program.output(program.op("exp", {x}, {}, "y"));
+  Options options;
+  options.plan_only = true;
+  const std::string dot = explain_dot(program.compile(options).explain_json());
+  EXPECT_NE(dot.find(R"("a\"b\\" -> "y")"), dot.npos) << dot;
+}
+
 // Written for lab_test.py: occupancy() on a grid that crosses every granularity and limit.
 TEST(Occupancy, Table) {
   nlohmann::json rows = nlohmann::json::array();

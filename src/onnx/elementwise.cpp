@@ -209,6 +209,10 @@ void quantize(NodeContext& n) {
     to = *dtype;
   }
   NodeId real = is_float(n.dtype(x)) ? x : n.cast("real", x, DType::f32);
+  const int64_t precision = n.int_attr("precision", 0);  // of the quotient
+  if (precision != 0 && dtype_of(precision) != n.dtype(real)) {
+    n.unsupported(fmt::format("precision {}", type_name_of(precision)));
+  }
   NodeId scale = quantization_parameter(n, x, n.input(1), axis, "scale");
   NodeId divided = n.add("divided", Op::div, {real, n.cast("divisor", scale, n.dtype(real))});
   if (is_float(to)) {

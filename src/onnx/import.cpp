@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "graph/passes/rebuild.h"
 #include "onnx/importer.h"
+#include "onnx/op_forms.h"
 
 namespace ingot {
 
@@ -198,6 +199,9 @@ void import_node(Importer& importer, const FileNode& node) {
   };
   if (node.outputs.empty()) {
     fail_input(place(importer.path, node.name), fmt::format("{} has no output", node.op_type));
+  }
+  if (std::optional<std::string> why = contradiction(node, importer.model.opset)) {
+    fail_input(place(importer.path, node.name), *why);
   }
   std::string full_name = node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
   Handler handler = node.domain.empty() ? find_handler(node.op_type) : nullptr;

@@ -87,7 +87,7 @@ TEST(OnnxImport, EveryElementwiseRowHasItsOnnxName) {
   for (const OpInfo& info : all_ops()) {
     if (info.category != Category::elementwise || info.onnx.empty()) continue;
     std::string name(info.onnx.substr(0, info.onnx.find(' ')));
-    if (name == "Cast" || name == "Swish") continue;  // needs `to`; opset 24
+    if (name == "Cast") continue;  // needs `to`
     DType dtype = accepts(info.operands, DType::f32)   ? DType::f32
                   : accepts(info.operands, DType::i32) ? DType::i32
                                                        : DType::boolean;
@@ -354,13 +354,14 @@ TEST(OnnxImport, ExternalDataBesideTheModel) {
 // --- errors
 
 TEST(OnnxImport, ListsAllThatIsUnsupportedAtOnce) {
-  Model model(13);
+  Model model(23);
   model.input("x", DType::f32, {1, 2, 4, 4})
+      .initializer("scale", tensor(DType::f32, {}, {1}))
       .node("ConvTranspose", {"x", "x"}, {"a"}, {}, "up1")
       .node("ConvTranspose", {"a", "a"}, {"b"}, {}, "up2")
       .node("NonZero", {"x"}, {"c"}, {}, "nz")
       .node("Cast", {"x"}, {"d"}, {Attr("to", 8)}, "to_string")
-      .node("Relu", {"x"}, {"e"}, {Attr("surprise", 1)}, "odd_relu")
+      .node("QuantizeLinear", {"x", "scale"}, {"e"}, {Attr("precision", 11)}, "in_double")
       .output("b")
       .output("c")
       .output("d")
@@ -370,7 +371,7 @@ TEST(OnnxImport, ListsAllThatIsUnsupportedAtOnce) {
   EXPECT_EQ(error.kind(), ErrorKind::unsupported);
   for (const char* part :
        {"ConvTranspose (2: up1, up2)", "my.domain.NonZero (1: nz)",
-        "Cast: to STRING (1: to_string)", "Relu: attribute surprise (1: odd_relu)"}) {
+        "Cast: to STRING (1: to_string)", "QuantizeLinear: precision DOUBLE (1: in_double)"}) {
     expect_contains(error.message(), part);
   }
 }

@@ -21,6 +21,15 @@ bool on_domain(const Domain& domain, NodeId node) {
   return false;
 }
 
+// What two groups read from others when they are one.
+std::vector<NodeId> read_together(const Cluster& a, const Cluster& b) {
+  std::vector<NodeId> reads = united(a.reads, b.reads);
+  std::erase_if(reads, [&](NodeId id) {
+    return std::ranges::binary_search(a.nodes, id) || std::ranges::binary_search(b.nodes, id);
+  });
+  return reads;
+}
+
 }  // namespace
 
 Decision refusal(Reason reason, std::string detail) {
@@ -68,6 +77,8 @@ void Fusion::start() {
     cluster.reach = static_cast<int>(u);
     cluster.nodes = with_views(graph_, units_, unit.nodes);
     cluster.outputs = unit.values;
+    cluster.reads = unit.reads;
+    std::ranges::sort(cluster.reads);
     for (NodeId id : unit.nodes) {
       if (is_contraction(graph_, id)) cluster.contraction_unit = static_cast<int>(u);
       cluster.reductions = cluster.reductions || is_reduction(graph_, id);
@@ -275,7 +286,7 @@ bool Fusion::read_outside(NodeId value, int a, int b) const {
 bool Fusion::extend_elementwise(int p, int c) {
   Cluster& into = at(p);
   const Cluster& from = at(c);
-  if (from.units.size() != 1 || !fits(into, from, most_alike)) return false;
+  if (from.units.size() != 1 || !fit_alike(into, from)) return false;
   const FusionUnit& u = unit(from.units[0]);
   if (u.nodes.size() != 1 || u.copy) return false;
   // From a stored view's elements others may follow that do not follow the other way round.
@@ -316,7 +327,7 @@ bool Fusion::extend_elementwise(int p, int c) {
 bool Fusion::join_alike(int p, int c) {
   Cluster& into = at(p);
   Cluster& from = at(c);
-  if (!into.alike || !from.alike || !fits(into, from, most_alike)) return false;
+  if (!into.alike || !from.alike || !fit_alike(into, from)) return false;
   const Shape& shape = graph_[into.nodes.front()].type.shape;
   auto same = [](const DomainVar& a, const DomainVar& b) { return a.name == b.name; };
   if (!(shape == graph_[from.nodes.front()].type.shape) ||
@@ -335,8 +346,8 @@ Decision Fusion::fits(const Cluster& a, const Cluster& b, size_t most) const {
   if (a.nodes.size() + b.nodes.size() > most) {
     return refusal(Reason::group_too_large,
                    fmt::format("a group has at most {} nodes ({} where all are elementwise ops of "
-                               "one shape), to keep compile times linear",
-                               most_nodes, most_alike));
+                               "one shape on at most {} tensors), to keep compile times linear",
+                               most_nodes, most_alike, most_read_alike));
   }
   if (a.instructions + b.instructions > most_instructions) {
     return refusal(Reason::group_too_large,
@@ -347,6 +358,12 @@ Decision Fusion::fits(const Cluster& a, const Cluster& b, size_t most) const {
   Decision yes;
   yes.fused = true;
   return yes;
+}
+
+bool Fusion::fit_alike(const Cluster& a, const Cluster& b) const {
+  if (!fits(a, b, most_alike)) return false;
+  return a.reads.size() + b.reads.size() <= most_read_alike ||
+         read_together(a, b).size() <= most_read_alike;
 }
 
 // The domain and work of its nodes and outputs, if they have one and the device a kernel for it.
@@ -459,6 +476,7 @@ void Fusion::merge(int p, int c, Union merged) {
 void Fusion::absorb(int p, int c) {
   Cluster& into = at(p);
   Cluster& from = at(c);
+  into.reads = read_together(into, from);
   std::vector<int> units;
   std::merge(into.units.begin(), into.units.end(), from.units.begin(), from.units.end(),
              std::back_inserter(units));

@@ -8,8 +8,8 @@
 namespace ingot {
 
 // Of a group: compile time grows faster than linearly (bench/NOTES.md). Ops of one shape may be
-// more, since they need no new walk.
-inline constexpr size_t most_nodes = 96, most_alike = 256;
+// more, since they need no new walk; but with the tensors that they read, too.
+inline constexpr size_t most_nodes = 96, most_alike = 256, most_read_alike = 128;
 inline constexpr size_t most_operands = 512;       // of a group that computes something again
 inline constexpr double most_instructions = 1600;  // estimated, of an element
 
@@ -21,6 +21,7 @@ struct Cluster {
   std::vector<int> units;       // ascending
   std::vector<NodeId> nodes;    // with the views between them; ascending
   std::vector<NodeId> outputs;  // ascending
+  std::vector<NodeId> reads;    // buffers of others; ascending
   std::vector<NodeId> recomputed;
   Domain domain;
   int contraction_unit = -1;
@@ -73,6 +74,7 @@ class Fusion {
   bool extend_elementwise(int into, int from);
   bool join_alike(int into, int from);
   Decision fits(const Cluster& a, const Cluster& b, size_t most) const;
+  bool fit_alike(const Cluster& a, const Cluster& b) const;
   void index_edges();
   Decision keeps_the_peak(int p, int c) const;
   Decision gain(int into, int from, Union* merged, bool sibling);

@@ -105,6 +105,27 @@ TEST(Plan, ChainOfKOpsFallsAsTwoKToTwo) {
   }
 }
 
+// A compiler takes a time for a kernel that grows faster than the tensors that it reads.
+TEST(Plan, SumOfManyInputsIsAFewKernels) {
+  const auto sum_of = [](int count) {
+    std::string inputs = "x0: f32[B, 64]", sums;
+    for (int i = 1; i < count; ++i) {
+      inputs += fmt::format(", x{}: f32[B, 64]", i);
+      sums += fmt::format(" t{} = add({}, x{})", i, i == 1 ? "x0" : fmt::format("t{}", i - 1), i);
+    }
+    return planned(fmt::format("graph g({}) {{{} return t{} }}", inputs, sums, count - 1));
+  };
+  EXPECT_EQ(sum_of(128).plan.groups.size(), 1u);
+  const Planned p = sum_of(512);
+  EXPECT_EQ(p.plan.groups.size(), 5u);
+  for (const Group& group : p.plan.groups) EXPECT_LE(group.inputs.size(), 128u);
+  const auto cut = std::ranges::find_if(p.plan.decisions, [](const Decision& d) { return !d; });
+  ASSERT_NE(cut, p.plan.decisions.end());
+  EXPECT_EQ(cut->reason, Reason::group_too_large);
+  EXPECT_NE(cut->detail.find("one shape on at most 128 tensors"), std::string::npos) << cut->detail;
+  expect_sums(p);
+}
+
 TEST(Plan, OpsAloneThatDifferInOperandsOnlyAreCountedRight) {
   const char* texts[] = {
       "graph g(x: f32[B], y: f32[]) { a = add(x, y) b = add(a, 2) c = add(b, y) return c }",

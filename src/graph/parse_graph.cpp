@@ -384,9 +384,9 @@ void GraphParser::add_split(const Call& call,
                                               "negative",
                                               type_text(type), shape_text(sizes), dim));
     }
-    total = total + size;
   }
   try {
+    for (const Sym& size : sizes) total = total + size;
     builder_.require_equal(type.shape[d], total);
   } catch (const Error& error) {
     cursor_.fail(call.location,

@@ -466,12 +466,19 @@ Sym clamped_backward(const Sym& position, const Sym& size) {
 }
 
 SliceRange slice_range(const Sym& start, const Sym& end, const Sym& step, const Sym& size) {
-  const int64_t stride = step.constant().value_or(-to_the_end);
-  if (stride == 0) fail_input({}, "slice: a step is 0; it is a number other than 0");
-  if (stride <= -to_the_end) {
+  const std::optional<int64_t> given = step.constant();
+  if (!given) {
     fail_unsupported({}, fmt::format("slice: step {} is not supported; steps are numbers other "
                                      "than 0",
                                      step.text()));
+  }
+  if (*given == 0) fail_input({}, "slice: a step is 0; it is a number other than 0");
+  // A step takes one element, however much longer it is than the dimension.
+  const int64_t longest = std::max<int64_t>(1, size.constant().value_or(to_the_end));
+  const int64_t stride = std::clamp(*given, -longest, longest);
+  if (stride != *given && !size.constant()) {
+    fail_unsupported({}, fmt::format("slice: step {} of the named size {}; at most {} either way",
+                                     *given, size.text(), longest));
   }
   const bool forward = stride > 0;
   const Sym first = forward ? clamped(start, size) : clamped_backward(start, size);
@@ -482,8 +489,8 @@ SliceRange slice_range(const Sym& start, const Sym& end, const Sym& step, const 
   const bool crossed =
       from && to && (*from < 0) == (*to < 0) && (forward ? *to <= *from : *from <= *to);
   // A symbolic length is taken to be ≥ 0; one that is not is found when sizes are bound.
-  const bool empty = crossed || length.constant().value_or(1) <= 0;
-  return {first, step, empty ? Sym(0) : ceil_div(length, forward ? stride : -stride)};
+  const bool empty = crossed || provably_nonnegative(Sym(0) - length, {});
+  return {first, Sym(stride), empty ? Sym(0) : ceil_div(length, forward ? stride : -stride)};
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ Shape window(const Context& c) {
   Shape shape(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(lead));
   for (const int64_t size : kernel) shape.emplace_back(size);
   for (size_t d = 0; d < taps.size(); ++d) {
-    const Sym room = x[lead + d] - Sym(dilations[d] * (kernel[d] - 1) + 1);
+    const Sym room = x[lead + d] - (Sym(dilations[d]) * Sym(kernel[d] - 1) + 1);
     if (room.constant().value_or(0) < 0) {
       c.fail(fmt::format("the window is larger than size {}", x[lead + d].text()));
     }
@@ -119,11 +119,11 @@ std::vector<PoolDim> pool_dims(const Shape& x, const OpInfo& info, const Attrs& 
   std::vector<PoolDim> dims;
   for (size_t d = 0; d < rank; ++d) {
     PoolDim dim{x[2 + d], kernel[d], strides[d], dilations[d], pads[d], pads[d + rank], {}, 0};
-    const int64_t reach = dim.dilation * (dim.kernel - 1) + 1;
-    const Sym room = dim.size + Sym(dim.low + dim.high - reach);
+    const Sym reach = Sym(dim.dilation) * Sym(dim.kernel - 1) + 1;
+    const Sym padded = dim.size + Sym(dim.low) + Sym(dim.high), room = padded - reach;
     if (room.constant().value_or(0) < 0) {
       fail_input({}, fmt::format("{}: the window {} is larger than the padded size {}", info.name,
-                                 reach, (room + Sym(reach)).text()));
+                                 reach.text(), padded.text()));
     }
     dim.outputs = floor_div(room, dim.stride) + 1;
     const auto constant = room.constant();

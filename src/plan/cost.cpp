@@ -156,19 +156,27 @@ class Measure {
  private:
   void compute() {
     for (const auto& [id, evaluations] : analysis_.evaluations) {
-      const Node& node = graph_[id];
-      if (is_contraction(graph_, id)) {
-        cost_.product_flops = product_flops(graph_, id);
-        cost_.flops = cost_.flops + cost_.product_flops;
-        continue;
+      try {
+        add_work(id, evaluations);
+      } catch (const Error& error) {  // more operations than a number holds
+        throw error.at(graph_[id].location);
       }
-      for (const Evaluation& e : evaluations) {
-        int times =
-            e.per_row || is_reduction(graph_, id) ? 1 : std::popcount(passes_.computed_in(id));
-        Sym executions = e.executions * Sym(times);
-        cost_.flops = cost_.flops + scaled(executions, op_info(node.op).flops);
-        cost_.instructions = cost_.instructions + scaled(executions, instructions_of(node, gpu_));
-      }
+    }
+  }
+
+  void add_work(NodeId id, const std::vector<Evaluation>& evaluations) {
+    const Node& node = graph_[id];
+    if (is_contraction(graph_, id)) {
+      cost_.product_flops = product_flops(graph_, id);
+      cost_.flops = cost_.flops + cost_.product_flops;
+      return;
+    }
+    for (const Evaluation& e : evaluations) {
+      int times =
+          e.per_row || is_reduction(graph_, id) ? 1 : std::popcount(passes_.computed_in(id));
+      Sym executions = e.executions * Sym(times);
+      cost_.flops = cost_.flops + scaled(executions, op_info(node.op).flops);
+      cost_.instructions = cost_.instructions + scaled(executions, instructions_of(node, gpu_));
     }
   }
 

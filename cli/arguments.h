@@ -11,7 +11,7 @@ struct Arguments {
   std::string command;       // "explain", "run", …
   std::string command_line;  // as typed, for a reproducer
   std::string file;
-  std::string device = "cpu", numerics = "exact", fusion = "auto";
+  std::string device, numerics = "exact", fusion = "auto";
   std::vector<std::string> dims, inputs, kernels;  // NAME=VALUE each
   std::vector<int> register_caps;                  // tune
   std::string out, plan, cache;

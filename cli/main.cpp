@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <new>
@@ -52,7 +53,8 @@ void add_program_options(CLI::App& app, const Subcommand& subcommand, Arguments&
       ->required((subcommand.takes & no_file) == 0);
   app.add_option(
       "--device", arguments.device,
-      fmt::format("cuda, cuda:1, or one of {}; default cpu", fmt::join(device_names(), ", ")));
+      fmt::format("cuda, cuda:1, or one of {}; default cuda:0 where there is one, else cpu",
+                  fmt::join(device_names(), ", ")));
   app.add_option("--numerics", arguments.numerics, "exact, wide or fast; default exact");
   app.add_option("--fusion", arguments.fusion,
                  "auto: where it pays; off: one kernel per op; all: whatever is legal");
@@ -167,6 +169,16 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
+// A file of the call as comments, since a reproducer has to be whole without it.
+std::string quoted_file(const std::string& option, const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text = fmt::format("# {} {}{}\n", option, path, file ? ":" : " could not be read");
+  for (std::string line; std::getline(file, line);) {
+    text += "# | " + line + "\n";
+  }
+  return text;
+}
+
 // A file that holds all that is needed to see an internal error again; a program as text where it
 // can be read.
 void write_reproducer(const Arguments& arguments, const std::string& message) {
@@ -175,6 +187,12 @@ void write_reproducer(const Arguments& arguments, const std::string& message) {
     const size_t end = std::min(message.find('\n', at), message.size());
     text += "# " + message.substr(at, end - at) + "\n";
     at = end + 1;
+  }
+  if (!arguments.plan.empty()) {
+    text += quoted_file("--plan", arguments.plan);
+  }
+  for (const std::string& kernel : arguments.kernels) {
+    text += quoted_file("--kernel", kernel.substr(std::min(kernel.find('='), kernel.size() - 1) + 1));
   }
   try {
     text += Program::load(arguments.file).print();
@@ -234,6 +252,9 @@ int main_of(int argc, char** argv) {
   app.set_help_all_flag("--help-all", "the help of every subcommand");
   app.failure_message([](const CLI::App* called, const CLI::Error& error) {
     std::string what = error.what();
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {  // it lists them backwards
+      what = fmt::format("not expected: {}", fmt::join(called->remaining(true), " "));
+    }
     if (what == "A subcommand is required") {
       const bool cache_called = called->got_subcommand("cache");
       what = cache_called ? "cache takes one of stats, verify and clear" : "a command is missing";
@@ -250,6 +271,9 @@ int main_of(int argc, char** argv) {
     sub->callback([&command, &arguments, &subcommand] {
       command = subcommand.command;
       arguments.command = subcommand.name;
+      if (arguments.device.empty()) {
+        arguments.device = default_device();
+      }
     });
   }
   add_table_commands(app, arguments, command);

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "session.h"
@@ -60,7 +61,7 @@ int bench(const Arguments& arguments) {
   }
   if (!arguments.html.empty()) write_whole_file(arguments.html, bench_html(json));
   fmt::print("{}\n", arguments.json ? json : Compiled::bench_text(json));
-  return 0;
+  return nlohmann::json::parse(json)["within_contract"].get<bool>() ? 0 : 1;
 }
 
 }  // namespace ingot::cli

@@ -149,9 +149,7 @@ int run(const Arguments& arguments) {
   const Compiled compiled = compile(session, arguments);
   require_shapes(session, compiled, inputs);
   const std::map<std::string, std::string> idle = compiled.edited_not_run(inputs);
-  for (const auto& [edited, running] : idle) {
-    note(fmt::format("the edited kernel {} is not used: at these sizes {} runs", edited, running));
-  }
+  note_edited_not_run(idle);
   const std::vector<Tensor> outputs = compiled.run(inputs);
   const std::vector<Port> ports = session.program.outputs();
   std::vector<std::string> paths(outputs.size());

@@ -216,6 +216,12 @@ Compiled plan_only(const Session& session) {
 
 void note(const std::string& message) { fmt::print(stderr, "note: {}\n", message); }
 
+void note_edited_not_run(const std::map<std::string, std::string>& idle) {
+  for (const auto& [edited, running] : idle) {
+    note(fmt::format("the edited kernel {} is not used: at these sizes {} runs", edited, running));
+  }
+}
+
 void write_whole_file(const std::string& path, const std::string& text) {
   const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
   const auto give_up = [&] {

@@ -32,6 +32,7 @@ Compiled compile(const Session& session, const Arguments& arguments);
 Compiled plan_only(const Session& session);
 
 void note(const std::string& message);  // "note: …" on stderr
+void note_edited_not_run(const std::map<std::string, std::string>& idle);
 
 // Writes to a temporary file beside `path` and renames it. Error{input} with path and reason.
 void write_whole_file(const std::string& path, const std::string& text);

@@ -70,6 +70,7 @@ int lower(const Arguments& arguments) {
   session.options.sizes = complete_sizes(session);
   const Compiled compiled = plan_only(session);
   note_obstacles(arguments, compiled);
+  note_edited_not_run(compiled.edited_not_run());
   show(arguments, session, compiled.lower_text());
   return 0;
 }
@@ -79,6 +80,7 @@ int emit(const Arguments& arguments) {
   session.options.sizes = complete_sizes(session);
   const Compiled compiled = plan_only(session);
   note_obstacles(arguments, compiled);
+  note_edited_not_run(compiled.edited_not_run());
   const std::vector<Compiled::Source> sources = compiled.sources();
   std::vector<std::string> paths;
   if (!arguments.out.empty()) {

@@ -75,6 +75,8 @@ class Compiled {
   // Edited kernels (Options::kernel_files) of variants that these inputs do not take, each with the
   // kernel that runs instead. Error{input} where none of them runs.
   std::map<std::string, std::string> edited_not_run(const std::vector<Tensor>& inputs) const;
+  // The same at Options::sizes, 1 where absent; none may run.
+  std::map<std::string, std::string> edited_not_run() const;
   // "NAME: why" of the kernels for which a GPU has no form yet: the program runs on none.
   std::vector<std::string> obstacles() const;
 

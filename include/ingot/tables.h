@@ -20,6 +20,9 @@ std::string ops_header();    // include/ingot/ops.h
 std::string ops_json();
 // What Options::device takes beside "cuda": "cpu" and the device models.
 std::vector<std::string> device_names();
+// What the command line takes where no device is given: "cuda:0" where the driver finds one, else
+// "cpu". Options::device is the CPU where a caller says nothing.
+std::string default_device();
 std::string devices_text(bool measure);
 std::string devices_json(bool measure);
 std::string environment_json(const Options& options = {});

@@ -27,6 +27,18 @@ BenchSettings bench_settings(const Options& options, const DeviceModel& device,
   return settings;
 }
 
+// Kernel by kernel the same text, so the same program.
+bool same_sources(const Pipeline& a, const Pipeline& b) {
+  const auto same_text = [](const KernelSource& x, const KernelSource& y) {
+    return x.text == y.text;
+  };
+  return std::ranges::equal(a.sources, b.sources,
+                            [&](const std::vector<KernelSource>& x,
+                                const std::vector<KernelSource>& y) {
+                              return std::ranges::equal(x, y, same_text);
+                            });
+}
+
 std::vector<Tensor> random_inputs(const Graph& graph, const Bindings& sizes) {
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -91,6 +103,10 @@ std::map<std::string, std::string> Compiled::edited_not_run(
   return state_->edited_not_run(inputs);
 }
 
+std::map<std::string, std::string> Compiled::edited_not_run() const {
+  return state_->edited_not_run(state_->report_sizes());
+}
+
 std::vector<std::string> Compiled::obstacles() const {
   std::vector<std::string> obstacles;
   if (!state_->device.gpu) return obstacles;
@@ -114,6 +130,7 @@ std::string Compiled::explain_json(bool measure) const {
   const std::map<std::string, Json> compiled = resources_json(found);
   ExplainInput input{state_->graph, fused.plan,    separate,       fused.loops,
                      compiled,      found.problem, state_->device, sizes};
+  input.edited_not_run = state_->edited_not_run(sizes);
   if (measure) {
     const Runnable& executable = state_->executable();
     const std::shared_ptr<const Pipeline> off = state_->with_fusion(FusionMode::off);
@@ -143,7 +160,9 @@ std::string Compiled::bench_json(const std::vector<Tensor>& inputs,
   const DefaultFloatEnvironment defaults;
   const Runnable& fused = state_->executable();
   const std::shared_ptr<const Pipeline> separate = state_->with_fusion(FusionMode::off);
-  const BenchSettings settings = bench_settings(state_->options, state_->device, options);
+  BenchSettings settings = bench_settings(state_->options, state_->device, options);
+  settings.same_kernels =
+      state_->options.kernel_files.empty() && same_sources(*separate, *state_->main);
   const Json environment = environment_of(state_->options);
   const std::map<std::string, std::string> idle = state_->edited_not_run(inputs);
   Json result =
@@ -152,6 +171,12 @@ std::string Compiled::bench_json(const std::vector<Tensor>& inputs,
                               inputs, settings, environment)
           : ingot::bench_json(*separate->executable, fused, inputs, settings, environment);
   result["edited_not_run"] = idle;
+  CheckSettings contract;
+  contract.numerics = state_->planning.numerics;
+  const std::vector<CheckProgram> programs = {{"separate", separate->executable.get()},
+                                              {"fused", &fused}};
+  result["within_contract"] = result["identical"].get<bool>() ||
+                              within_contract(state_->source, programs, inputs, contract);
   return result.dump(2);
 }
 
@@ -165,6 +190,11 @@ std::string Compiled::bench_text(const std::string& json) {
 
 CheckResult Compiled::check(const std::vector<Tensor>& inputs, const CheckOptions& options) const {
   const DefaultFloatEnvironment defaults;
+  for (const std::optional<double>& bound : {options.rtol, options.atol}) {
+    if (bound && !(*bound >= 0)) {  // NaN would let everything pass
+      throw Error(ErrorKind::input, fmt::format("a bound of {}: at least 0", *bound));
+    }
+  }
   const std::map<std::string, std::string> idle = state_->edited_not_run(inputs);
   std::vector<CheckProgram> programs;
   std::vector<std::shared_ptr<const Pipeline>> alive;
@@ -178,11 +208,6 @@ CheckResult Compiled::check(const std::vector<Tensor>& inputs, const CheckOption
   add("all", state_->with_fusion(FusionMode::all));
   if (state_->edited()) {
     add("edited", state_->main);
-  }
-  for (const std::optional<double>& bound : {options.rtol, options.atol}) {
-    if (bound && !(*bound >= 0)) {  // NaN would let everything pass
-      throw Error(ErrorKind::input, fmt::format("a bound of {}: at least 0", *bound));
-    }
   }
   CheckSettings settings;
   settings.numerics = state_->planning.numerics;

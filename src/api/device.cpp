@@ -100,6 +100,12 @@ DeviceModel model_of(const CudaDeviceInfo& device) {
   return model;
 }
 
+std::string default_device(const CudaDriverStatus& driver) {
+  return driver.devices.empty() ? "cpu" : "cuda:0";
+}
+
+std::string default_device() { return default_device(cuda_driver_status()); }
+
 ChosenDevice choose_device(const Options& options) {
   if (options.device.starts_with("cuda")) return choose_cuda(options.device);
   ChosenDevice chosen{device_model(options.device), std::nullopt, ""};

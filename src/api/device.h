@@ -25,6 +25,9 @@ struct ChosenDevice {
 // Error{input}: an unknown name, a device that is not here.
 ChosenDevice choose_device(const Options& options);
 
+// Of a machine with these devices: "cuda:0", or "cpu" where there are none.
+std::string default_device(const CudaDriverStatus& driver);
+
 // The model of a GPU that is here: the one of its board; else the nearest one, with the numbers
 // that the driver tells.
 DeviceModel model_of(const CudaDeviceInfo& device);

@@ -140,8 +140,10 @@ struct DeviceKernelCompiler {
       notes.push_back(fmt::format("{}: {}", kernel->name, obstacles.at(kernel->name)));
     }
     if (notes.empty()) return;
+    const size_t count = notes.size();
+    notes.emplace_back("device cpu runs the program");
     throw Error(ErrorKind::unsupported,
-                fmt::format("{} of the kernels cannot run on a GPU yet", notes.size()), {}, notes);
+                fmt::format("{} of the kernels cannot run on a GPU yet", count), {}, notes);
   }
 };
 
@@ -155,6 +157,12 @@ void compile_kernels(const Graph& graph, Pipeline& pipeline, const DeviceModel& 
     throw Error(ErrorKind::input, "an edited kernel's source is for run, check and bench", {},
                 {"elsewhere nothing is compiled, so the edit would change nothing",
                  "edited loops (`ingot lower` prints them) change explain, lower and emit, too"});
+  }
+  if (device.gpu && !options.cuda && !are_loops(options.kernel_files)) {
+    throw Error(ErrorKind::input,
+                fmt::format("device {} is a model here: no kernel of it is compiled,"
+                            " so none can be replaced",
+                            device.name));
   }
   if (options.plan_only || (device.gpu && !options.cuda)) return;
   JitOptions jit;
@@ -196,12 +204,6 @@ Pipeline build_pipeline(const Graph& graph, const DeviceModel& device, const Pla
   verify(graph, pipeline.plan, "plan");
   if (options.plan_only && options.kernel_files.empty()) return pipeline;
   lower_pipeline(graph, device, planning, options, &pipeline);
-  if (device.gpu && !options.cuda && !are_loops(options.kernel_files)) {
-    throw Error(ErrorKind::input,
-                fmt::format("device {} is a model here: no kernel of it is compiled,"
-                            " so none can be replaced",
-                            device.name));
-  }
   compile_kernels(graph, pipeline, device, planning.sizes, options);
   return pipeline;
 }

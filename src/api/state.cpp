@@ -44,6 +44,15 @@ Bindings checked_sizes(const Graph& graph, const Sizes& given) {
   return {sizes.begin(), sizes.end()};
 }
 
+PlanOptions plan_options(const Graph& graph, const Options& given) {
+  PlanOptions planning;
+  planning.numerics = parse_numerics(given.numerics);
+  planning.fusion = parse_fusion(given.fusion);
+  planning.sizes = checked_sizes(graph, given.sizes);
+  planning.threads = thread_count(given);
+  return planning;
+}
+
 }  // namespace
 
 int thread_count(const Options& options) {
@@ -55,14 +64,11 @@ int thread_count(const Options& options) {
 
 Compiled::State::State(Graph program, const Options& given)
     : options(given),
+      source(std::move(program)),
+      planning(plan_options(source, given)),
       target(choose_device(given)),
-      device(target.model),
-      source(std::move(program)) {
-  options.threads = thread_count(given);
-  planning.numerics = parse_numerics(options.numerics);
-  planning.fusion = parse_fusion(options.fusion);
-  planning.sizes = checked_sizes(source, options.sizes);
-  planning.threads = options.threads;
+      device(target.model) {
+  options.threads = planning.threads;
   graph = run_graph_passes(source);
   main =
       std::make_shared<const Pipeline>(build_pipeline(graph, device, planning, pipeline_options()));
@@ -120,20 +126,28 @@ const Runnable& Compiled::State::executable() const {
   return *main->executable;
 }
 
-std::map<std::string, std::string> Compiled::State::edited_not_run(
-    const std::vector<Tensor>& inputs) const {
+std::map<std::string, std::string> Compiled::State::edited_not_run(const Bindings& sizes) const {
   std::map<std::string, std::string> idle;
   if (options.kernel_files.empty()) return idle;
-  std::vector<std::vector<int64_t>> shapes;
-  for (const Tensor& input : inputs) shapes.push_back(input.shape());
-  for (const KernelPlace& place : executable().chosen(bind_sizes(graph, shapes))) {
-    const std::vector<KernelSource>& variants = main->sources[place.group];
-    const std::string& running = variants[place.variant].name;
-    for (const KernelSource& variant : variants) {
-      const bool edited = options.kernel_files.contains(variant.name);
-      if (edited && variant.name != running) idle[variant.name] = running;
+  const Pipeline& pipeline = lowered();
+  for (size_t g = 0; g < pipeline.plan.groups.size(); ++g) {
+    const std::vector<KernelSource>& variants = pipeline.sources[g];
+    const size_t chosen = chosen_variant(pipeline.plan.groups[g], sizes);
+    for (size_t v = 0; v < variants.size(); ++v) {
+      const bool edited = options.kernel_files.contains(variants[v].name);
+      if (edited && v != chosen) idle[variants[v].name] = variants[chosen].name;
     }
   }
+  return idle;
+}
+
+std::map<std::string, std::string> Compiled::State::edited_not_run(
+    const std::vector<Tensor>& inputs) const {
+  if (options.kernel_files.empty()) return {};
+  executable();
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Tensor& input : inputs) shapes.push_back(input.shape());
+  std::map<std::string, std::string> idle = edited_not_run(bind_sizes(graph, shapes));
   if (idle.size() < options.kernel_files.size()) return idle;
   std::vector<std::string> names, notes;
   for (const auto& [name, running] : idle) {

@@ -21,11 +21,11 @@ struct Program::State {
 
 struct Compiled::State {
   Options options;
-  ChosenDevice target;
-  const DeviceModel& device;  // its model
-  PlanOptions planning;
   Graph source;  // as the user wrote it
-  Graph graph;   // after the passes
+  PlanOptions planning;
+  ChosenDevice target;        // asked for last: other words of the caller's may be wrong as well
+  const DeviceModel& device;  // its model
+  Graph graph;                // after the passes
   std::shared_ptr<const Pipeline> main;
 
   State(Graph program, const Options& given);
@@ -36,8 +36,9 @@ struct Compiled::State {
   Plan separate_plan() const;       // with fusion off; nothing is compiled
   bool edited() const { return !options.plan_file.empty() || !options.kernel_files.empty(); }
   const Runnable& executable() const;  // Error{input} where nothing runs
-  // Edited kernels of variants that these inputs do not take, each with the one that runs instead.
-  // Error{input} if none is taken.
+  // Edited kernels of variants that these sizes do not take, each with the one that runs instead.
+  std::map<std::string, std::string> edited_not_run(const Bindings& sizes) const;
+  // The same for these inputs. Error{input} if none is taken.
   std::map<std::string, std::string> edited_not_run(const std::vector<Tensor>& inputs) const;
   // Of each group on the device, µs; its kernels compiled for so many registers (0: any).
   std::vector<double> times_with_cap(int registers) const;

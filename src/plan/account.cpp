@@ -134,7 +134,7 @@ class Account {
       edge.decision.reason = unit(u).copy ? Reason::graph_output_only : Reason::composite;
       edge.decision.detail =
           unit(u).copy ? fmt::format("'{}' needs a buffer of its own", graph_[unit(u).result].name)
-                       : fmt::format("parts of '{}'", graph_[unit(u).result].name);
+                       : parts_text(unit(u).nodes);
       edges_.push_back(std::move(edge));
     }
     return edges_[found->second];
@@ -253,12 +253,35 @@ class Account {
       d.fused = true;
       d.kind = DecisionKind::composite;
       d.reason = Reason::composite;
-      d.detail = fmt::format("parts of '{}'", to);
+      d.detail = parts_text(results_of(first));
     } else if (part && d.fused) {
       d.detail = fmt::format("'{}' and '{}' have parts in common", from, to);
     }
     if (first == second || part) d.bytes_if_materialized = d.bytes_if_recomputed = std::nullopt;
     result->push_back(std::move(d));
+  }
+
+  // Of the units that are parts of an op.
+  std::vector<NodeId> results_of(int whole) const {
+    std::vector<NodeId> results;
+    for (size_t u = 0; u < units_.units.size(); ++u) {
+      if (ops_.whole[u] == whole) results.push_back(units_.units[u].result);
+    }
+    return results;
+  }
+
+  // "'y.max', 'y.exp' and 6 more are parts of 'y'", the last of them.
+  std::string parts_text(const std::vector<NodeId>& parts) const {
+    constexpr size_t most_named = 4;
+    if (parts.size() == 1) return fmt::format("'{}' alone", graph_[parts[0]].name);
+    std::vector<std::string> names;
+    for (size_t i = 0; i + 1 < parts.size() && i < most_named; ++i) {
+      names.push_back(fmt::format("'{}'", graph_[parts[i]].name));
+    }
+    const size_t others = parts.size() - names.size() - 1;
+    return fmt::format("{}{} {} of '{}'", join(names, ", "),
+                       others > 0 ? fmt::format(" and {} more", others) : "",
+                       parts.size() > 2 ? "are parts" : "is a part", graph_[parts.back()].name);
   }
 
   // With the op's name in the place of its part's.

@@ -118,7 +118,7 @@ ReportJson bench_json(const Runnable& separate, const Runnable& fused,
   }
   run.separate = std::move(first.samples);
   run.fused = std::move(second.samples);
-  return bench_result(separate, fused, inputs, run, *settings.device, environment);
+  return bench_result(separate, fused, inputs, run, settings, environment);
 }
 
 }  // namespace ingot

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -149,19 +150,30 @@ MeasuredTimes measured_times(const Samples& separate, const Samples& fused, doub
 
 ReportJson bench_result(const Runnable& separate, const Runnable& fused,
                         const std::vector<Tensor>& inputs, const BenchRun& run,
-                        const DeviceModel& device, const ReportJson& environment) {
+                        const BenchSettings& settings, const ReportJson& environment) {
+  const DeviceModel& device = *settings.device;
   const Plan& plan = fused.plan();
   const Bindings sizes = sizes_of(fused.graph(), inputs);
   const Json results = {
       variant_json("separate", run.separate, plan.separate_bytes.evaluate(sizes), run.copy_gbs,
                    separate.plan().groups.size()),
       variant_json("fused", run.fused, run.copy_bytes, run.copy_gbs, plan.groups.size())};
-  const double kernel = median(run.separate.kernel_us) / median(run.fused.kernel_us);
-  const double end_to_end = median(run.separate.end_to_end_us) / median(run.fused.end_to_end_us);
+  const auto ratio = [&](const std::vector<double>& separate_us,
+                         const std::vector<double>& fused_us) {
+    return settings.same_kernels ? 1 : median(separate_us) / median(fused_us);
+  };
+  const double kernel = ratio(run.separate.kernel_us, run.fused.kernel_us);
+  const double end_to_end = ratio(run.separate.end_to_end_us, run.fused.end_to_end_us);
   const bool too_short =
       is_too_short(device.gpu, median(run.separate.kernel_us), median(run.fused.kernel_us));
   const double share =
       results[1]["percent_of_copy"].is_null() ? 0 : results[1]["percent_of_copy"].get<double>();
+  const std::string limit = limiting_resource(plan, run.fused, device, sizes, share);
+  const std::string verdict =
+      settings.same_kernels ? fmt::format("fused and separate are the same {}; {}",
+                                          plan.groups.size() == 1 ? "kernel" : "kernels", limit)
+      : too_short ? "too short to compare: the kernels take little more than reading the clock"
+                  : verdict_text(kernel, limit);
   Json dims = Json::object();
   for (const std::string& name : size_names(fused.graph())) dims[name] = sizes.at(name);
   return {
@@ -179,9 +191,8 @@ ReportJson bench_result(const Runnable& separate, const Runnable& fused,
       {"identical", run.difference.identical},
       {"max_abs_error", run.difference.max_abs_error},
       {"max_rel_error", run.difference.max_rel_error},
-      {"verdict",
-       too_short ? "too short to compare: the kernels take little more than reading the clock"
-                 : verdict_text(kernel, limiting_resource(plan, run.fused, device, sizes, share))}};
+      {"same_kernels", settings.same_kernels},
+      {"verdict", verdict}};
 }
 
 std::string bench_text(const Json& result) {
@@ -204,11 +215,18 @@ std::string bench_text(const Json& result) {
   }
   out += fmt::format("copy of the same bytes: {:.1f} GB/s\n",
                      result["ceilings"]["copy_gbs"].get<double>());
+  const auto error = [&](const char* key) {  // JSON has no infinity
+    return result[key].is_null() ? std::numeric_limits<double>::infinity()
+                                 : result[key].get<double>();
+  };
   out += result["identical"].get<bool>()
              ? "results: equal bit for bit\n"
              : fmt::format("results: largest difference {:.3g}, relative {:.3g}\n",
-                           result["max_abs_error"].get<double>(),
-                           result["max_rel_error"].get<double>());
+                           error("max_abs_error"), error("max_rel_error"));
+  if (!result["within_contract"].get<bool>()) {
+    out += fmt::format("the results differ by more than numerics {} allows: `ingot check` shows where\n",
+                       result["numerics"].get<std::string>());
+  }
   out += result["verdict"].get<std::string>() + "\n" + edited_not_run_text(result);
   if (is_disturbed(result)) {
     out +=

@@ -32,6 +32,6 @@ MeasuredTimes measured_times(const Samples& separate, const Samples& fused, doub
 
 ReportJson bench_result(const Runnable& separate, const Runnable& fused,
                         const std::vector<Tensor>& inputs, const BenchRun& run,
-                        const DeviceModel& device, const ReportJson& environment);
+                        const BenchSettings& settings, const ReportJson& environment);
 
 }  // namespace ingot

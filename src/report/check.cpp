@@ -11,6 +11,7 @@
 #include "graph/evaluate.h"
 #include "graph/passes/passes.h"
 #include "plan/plan_words.h"
+#include "report/bench_result.h"
 #include "report/check_cases.h"
 #include "report/compare.h"
 #include "report/number_text.h"
@@ -351,6 +352,12 @@ ReportJson check_json(const Graph& source, const std::vector<CheckProgram>& prog
           {"passed", passed},
           {"programs", names},
           {"cases", results}};
+}
+
+bool within_contract(const Graph& source, const std::vector<CheckProgram>& programs,
+                     const std::vector<Tensor>& inputs, const CheckSettings& settings) {
+  const CheckCase given{"given inputs", sizes_of(source, inputs), inputs, false};
+  return run_case(source, programs, given, false, settings)["status"] == "passed";
 }
 
 std::string check_text(const Json& result) {

@@ -263,7 +263,7 @@ ReportJson device_bench_json(const DeviceExecutable& separate, const DeviceExecu
                              const std::vector<Tensor>& inputs, const BenchSettings& settings,
                              const ReportJson& environment) {
   const BenchRun run = measure(separate, fused, inputs, settings);
-  return bench_result(separate, fused, inputs, run, *settings.device, environment);
+  return bench_result(separate, fused, inputs, run, settings, environment);
 }
 
 }  // namespace ingot

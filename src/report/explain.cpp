@@ -212,7 +212,9 @@ ReportJson explain_json(const ExplainInput& input, const ReportJson& environment
                  {"separate_groups", separate_groups_json(input)},
                  {"device_model", device_model_json(input.device)},
                  {"compiler_problem", silent ? Json(input.compiler_problem) : Json(nullptr)}};
-  if (input.measured) report["edited_not_run"] = input.edited_not_run;
+  if (input.measured || !input.edited_not_run.empty()) {
+    report["edited_not_run"] = input.edited_not_run;
+  }
   return report;
 }
 

@@ -179,16 +179,34 @@ DecisionKind kind_of(const Json& decision) {
   return decision_kind(decision["kind"].get<std::string>());
 }
 
+// "3 edges looked at, 1 formula": of all lines that follow.
+std::string counts_text(const Json& decisions) {
+  const auto count_of_kind = [&](DecisionKind kind) {
+    return std::ranges::count_if(
+        decisions, [&](const Json& decision) { return kind_of(decision) == kind; });
+  };
+  const auto edges = std::ranges::count_if(
+      decisions, [](const Json& decision) { return is_edge(kind_of(decision)); });
+  std::string text = counted(edges, "edge") + " looked at";
+  for (const auto& [kind, one] : {std::pair{DecisionKind::rewrite, "rewritten op"},
+                                  {DecisionKind::formula, "formula"},
+                                  {DecisionKind::resources, "register step"}}) {
+    if (const auto count = count_of_kind(kind); count > 0) text += ", " + counted(count, one);
+  }
+  return text;
+}
+
 void add_decisions(const Json& decisions, std::string& out) {
-  const auto about_edge = [](const Json& decision) { return is_edge(kind_of(decision)); };
-  out += fmt::format("\ndecisions ({} looked at)\n",
-                     counted(std::ranges::count_if(decisions, about_edge), "edge"));
+  out += fmt::format("\ndecisions ({})\n", counts_text(decisions));
   size_t width = 0;
   const auto edge = [](const Json& decision) {
     const auto name = [](const Json& json) {
       return json.is_null() ? std::string("-") : short_paths(json.get<std::string>());
     };
     const DecisionKind kind = kind_of(decision);
+    if (kind == DecisionKind::composite && decision["producer"] == decision["consumer"]) {
+      return name(decision["consumer"]);  // parts of one op
+    }
     const std::string_view between = kind == DecisionKind::sibling     ? " | "
                                      : kind == DecisionKind::resources ? " … "
                                                                        : " -> ";
@@ -225,7 +243,7 @@ std::string edited_not_run_text(const Json& report) {
   std::string text;
   if (!report.contains("edited_not_run")) return text;
   for (const auto& [edited, running] : report["edited_not_run"].items()) {
-    text += fmt::format("the edited kernel {} was not used: at these sizes {} runs\n", edited,
+    text += fmt::format("the edited kernel {} is not used: at these sizes {} runs\n", edited,
                         running.get<std::string>());
   }
   return text;

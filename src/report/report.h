@@ -58,6 +58,7 @@ struct BenchSettings {
   int repeats = 0;  // 0: about two seconds' worth, at least 7
   int threads = 1;
   const DeviceModel* device = nullptr;
+  bool same_kernels = false;  // separate and fused are one program: their times differ by noise
   ReportProgress progress;
 };
 // Separate against fused, interleaved, medians; the object of `bench --json`, and its text.
@@ -93,6 +94,9 @@ ReportJson check_json(const Graph& source, const std::vector<CheckProgram>& prog
                       const std::vector<Tensor>& inputs, const CheckSettings& settings,
                       const ReportJson& environment);
 std::string check_text(const ReportJson& result);
+// Whether they keep the contract on these inputs alone.
+bool within_contract(const Graph& source, const std::vector<CheckProgram>& programs,
+                     const std::vector<Tensor>& inputs, const CheckSettings& settings);
 
 // Values that an integer input takes in random data: [low, high).
 struct IntegerRange {

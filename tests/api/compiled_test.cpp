@@ -120,8 +120,19 @@ TEST(Compiled, FormulasThatARangeChoosesAreNoEdges) {
   EXPECT_EQ(std::ranges::count_if(decisions, [](const Json& d) { return d["kind"] == "formula"; }),
             1)
       << decisions.dump(2);
-  EXPECT_NE(compiled.explain().find("decisions (9 edges looked at)"), std::string::npos)
+  EXPECT_NE(compiled.explain().find("decisions (9 edges looked at, 1 formula)"), std::string::npos)
       << compiled.explain();
+}
+
+TEST(Compiled, PartsOfAnOpAreNamed) {
+  const char* const text =
+      "graph top(x: f32[B, 700]) {\n  v, i = topk(x, k=3, dim=1)\n  w = tanh(v)\n"
+      "  return w, i\n}\n";
+  const Compiled compiled = Program::parse(text).compile(planned("cpu", {{"B", 16}}));
+  const std::string report = compiled.explain();
+  EXPECT_EQ(report.find("i -> i"), std::string::npos) << report;
+  EXPECT_NE(report.find("composite: 'i."), std::string::npos) << report;
+  EXPECT_NE(report.find("more are parts of 'i"), std::string::npos) << report;
 }
 
 TEST_P(OnDevice, HasEveryKeyOfTheInterface) {

@@ -55,6 +55,38 @@ TEST_F(Cli, WrongCallsAreTwo) {
   expect_error("check bias_gelu.ingot --atol -1", 2, "at least 0");
 }
 
+TEST_F(Cli, WordsThatAreNotExpectedAreSaidInTheirOrder) {
+  expect_error("run bias_gelu.ingot first second --third", 2, "not expected: first second --third");
+}
+
+// A device that is not here is the last thing that is wrong with a call.
+TEST_F(Cli, OtherFaultsComeBeforeAMissingDevice) {
+  const std::string gone = " bias_gelu.ingot --device cuda";
+  expect_error("run --numerics loose" + gone, 2, "numerics 'loose' is not known");
+  expect_error("bench --fusion some" + gone, 2, "fusion 'some' is not known");
+  const std::string model = " bias_gelu.ingot --device h200";
+  expect_error("check --atol -1" + model, 2, "at least 0");
+  write("k.cpp", "int x;\n");
+  expect_error("run --kernel other=k.cpp" + model, 2, "no kernel is named 'other'");
+}
+
+TEST_F(Cli, WhereNoGpuIsFoundTheDeviceIsTheCpu) {
+  EXPECT_EQ(json("run bias_gelu.ingot")["device"], "cpu");
+  EXPECT_EQ(json("explain bias_gelu.ingot")["device"], "cpu");
+  EXPECT_NE(run("run --help").out.find("default cuda:0 where there is one, else cpu"),
+            std::string::npos);
+}
+
+TEST_F(Cli, BenchOfOneKernelClaimsNoSpeedup) {
+  write("one.ingot", "graph one(x: f32[B, 64]) {\n  y = gelu(x)\n  return y\n}\n");
+  const Json one = json("bench one.ingot --dim B=4096 --repeats 7");
+  EXPECT_EQ(one["same_kernels"], true);
+  EXPECT_EQ(one["speedup"], (Json{{"kernel", 1}, {"end_to_end", 1}}));
+  EXPECT_EQ(one["verdict"].get<std::string>().find("fused and separate are the same kernel; "), 0u)
+      << one["verdict"];
+  EXPECT_EQ(json("bench bias_gelu.ingot --dim B=4096 --repeats 7")["same_kernels"], false);
+}
+
 TEST_F(Cli, UnknownOpInTextIsTwoWithACaret) {
   write("bad.ingot", "graph g(x: f32[4]) {\n  y = sofmax(x)\n  return y\n}\n");
   const Result result = run("print bad.ingot");

@@ -51,6 +51,40 @@ TEST_F(Cli, AnEditedKernelThatDoesNotRunIsSaid) {
   }
 }
 
+// Where nothing runs it is no error either: the texts hold every variant.
+TEST_F(Cli, AnEditedKernelThatWouldNotRunIsSaid) {
+  write("k.loops", run("lower bias_gelu.ingot").out);
+  const std::string large = " bias_gelu.ingot --dim B=3 --kernel add_gelu_rows_streaming=k.loops";
+  const std::string words =
+      "the edited kernel add_gelu_rows_streaming is not used: at these sizes add_gelu_rows runs";
+  for (const std::string command : {"explain", "lower", "emit"}) {
+    const Result result = run(command + large);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_NE((result.out + result.err).find(words), std::string::npos) << result.err;
+    const Result used = run(command + " bias_gelu.ingot --kernel add_gelu_rows=k.loops");
+    EXPECT_EQ((used.out + used.err).find("the edited kernel"), std::string::npos) << used.out;
+  }
+  EXPECT_EQ(json("explain" + large)["edited_not_run"],
+            (Json{{"add_gelu_rows_streaming", "add_gelu_rows"}}));
+}
+
+TEST_F(Cli, BenchOfAFaultyKernelIsOne) {
+  std::string loops = run("lower bias_gelu.ingot").out;
+  for (size_t at = loops.find("gelu(t)"); at != std::string::npos; at = loops.find("gelu(t)")) {
+    loops.replace(at, 7, "neg(t)");
+  }
+  write("k.loops", loops);
+  const std::string call =
+      "bench bias_gelu.ingot --dim B=3 --repeats 7 --kernel add_gelu_rows=k.loops";
+  const Result result = run(call);
+  EXPECT_EQ(result.code, 1) << result.err;
+  EXPECT_NE(result.out.find("differ by more than numerics exact allows"), std::string::npos)
+      << result.out;
+  const Result as_json = run(call + " --json");
+  EXPECT_EQ(as_json.code, 1);
+  EXPECT_EQ(Json::parse(as_json.out)["within_contract"], false);
+}
+
 TEST_F(Cli, ASourceWhereNothingIsCompiledIsRefused) {
   ASSERT_EQ(run("emit bias_gelu.ingot --out src").code, 0);
   for (const std::string command : {"explain", "plan", "lower", "emit"}) {

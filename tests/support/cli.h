@@ -48,10 +48,11 @@ class Cli : public ::testing::Test {
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(path(name), std::ios::binary) << text;
   }
-  // Runs in the test's folder. `before`: assignments of environment variables.
+  // Runs in the test's folder. `before`: assignments of environment variables. Where no device is
+  // named these tests mean the CPU, so a GPU of this machine is hidden.
   Result run(const std::string& arguments, const std::string& before = "") const {
-    const std::string command = "cd '" + folder_.string() + "' && " + before + " '" + INGOT_CLI +
-                                "' " + arguments + " >out.txt 2>err.txt";
+    const std::string command = "cd '" + folder_.string() + "' && CUDA_VISIBLE_DEVICES= " + before +
+                                " '" + INGOT_CLI + "' " + arguments + " >out.txt 2>err.txt";
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(path("out.txt")),
             read(path("err.txt"))};

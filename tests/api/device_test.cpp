@@ -11,7 +11,7 @@ TEST(DefaultDevice, IsTheFirstGpuElseTheCpu) {
   CudaDriverStatus driver;
   driver.problem = "no driver";
   EXPECT_EQ(default_device(driver), "cpu");
-  driver.devices = {{.index = 0}, {.index = 1}};
+  driver.devices.resize(2);
   EXPECT_EQ(default_device(driver), "cuda:0");
   EXPECT_EQ(default_device(), default_device(cuda_driver_status()));
 }

@@ -27,6 +27,7 @@ function(ingot_folder name)
   endforeach()
 
   set(target ingot_${name})
+  set_property(GLOBAL APPEND PROPERTY INGOT_FOLDERS ${target})
   if(NOT sources)
     add_library(${target} INTERFACE)
     target_link_libraries(${target} INTERFACE ${links})

@@ -192,7 +192,8 @@ void write_reproducer(const Arguments& arguments, const std::string& message) {
     text += quoted_file("--plan", arguments.plan);
   }
   for (const std::string& kernel : arguments.kernels) {
-    text += quoted_file("--kernel", kernel.substr(std::min(kernel.find('='), kernel.size() - 1) + 1));
+    text +=
+        quoted_file("--kernel", kernel.substr(std::min(kernel.find('='), kernel.size() - 1) + 1));
   }
   try {
     text += Program::load(arguments.file).print();

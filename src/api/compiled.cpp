@@ -32,11 +32,11 @@ bool same_sources(const Pipeline& a, const Pipeline& b) {
   const auto same_text = [](const KernelSource& x, const KernelSource& y) {
     return x.text == y.text;
   };
-  return std::ranges::equal(a.sources, b.sources,
-                            [&](const std::vector<KernelSource>& x,
-                                const std::vector<KernelSource>& y) {
-                              return std::ranges::equal(x, y, same_text);
-                            });
+  return std::ranges::equal(
+      a.sources, b.sources,
+      [&](const std::vector<KernelSource>& x, const std::vector<KernelSource>& y) {
+        return std::ranges::equal(x, y, same_text);
+      });
 }
 
 std::vector<Tensor> random_inputs(const Graph& graph, const Bindings& sizes) {

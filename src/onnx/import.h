@@ -7,9 +7,9 @@ namespace ingot {
 
 // Opsets 7 to 23, each op in the form of its version. Shape arithmetic is folded into named sizes;
 // a dynamic dimension keeps the file's name (or INPUT_i). Large initializers become constants named
-// like the file's. Error{input}: not an ONNX file, a cycle, a missing input, an op or attribute that
-// the file's opset does not have (with the node's name).
-// Error{unsupported}: all unsupported ops, dtypes and attributes of the file at once.
+// like the file's. Error{input}: not an ONNX file, a cycle, a missing input, an op or attribute
+// that the file's opset does not have (with the node's name). Error{unsupported}: all unsupported
+// ops, dtypes and attributes of the file at once.
 Graph import_onnx(const std::string& path);
 Graph import_onnx_bytes(std::string_view bytes, const std::string& path);
 

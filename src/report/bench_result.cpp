@@ -176,23 +176,22 @@ ReportJson bench_result(const Runnable& separate, const Runnable& fused,
                   : verdict_text(kernel, limit);
   Json dims = Json::object();
   for (const std::string& name : size_names(fused.graph())) dims[name] = sizes.at(name);
-  return {
-      {"graph", fused.graph().name},
-      {"device", device.name},
-      {"numerics", numerics_text(plan.numerics)},
-      {"dims", dims},
-      {"environment", environment},
-      {"repeats", run.repeats},
-      {"caches", run.buffer_sets > 1 ? "cold" : "warm"},
-      {"buffer_sets", run.buffer_sets},
-      {"ceilings", {{"copy_gbs", run.copy_gbs}, {"copy_bytes", run.copy_bytes}}},
-      {"results", results},
-      {"speedup", {{"kernel", kernel}, {"end_to_end", end_to_end}}},
-      {"identical", run.difference.identical},
-      {"max_abs_error", run.difference.max_abs_error},
-      {"max_rel_error", run.difference.max_rel_error},
-      {"same_kernels", settings.same_kernels},
-      {"verdict", verdict}};
+  return {{"graph", fused.graph().name},
+          {"device", device.name},
+          {"numerics", numerics_text(plan.numerics)},
+          {"dims", dims},
+          {"environment", environment},
+          {"repeats", run.repeats},
+          {"caches", run.buffer_sets > 1 ? "cold" : "warm"},
+          {"buffer_sets", run.buffer_sets},
+          {"ceilings", {{"copy_gbs", run.copy_gbs}, {"copy_bytes", run.copy_bytes}}},
+          {"results", results},
+          {"speedup", {{"kernel", kernel}, {"end_to_end", end_to_end}}},
+          {"identical", run.difference.identical},
+          {"max_abs_error", run.difference.max_abs_error},
+          {"max_rel_error", run.difference.max_rel_error},
+          {"same_kernels", settings.same_kernels},
+          {"verdict", verdict}};
 }
 
 std::string bench_text(const Json& result) {
@@ -224,8 +223,9 @@ std::string bench_text(const Json& result) {
              : fmt::format("results: largest difference {:.3g}, relative {:.3g}\n",
                            error("max_abs_error"), error("max_rel_error"));
   if (!result["within_contract"].get<bool>()) {
-    out += fmt::format("the results differ by more than numerics {} allows: `ingot check` shows where\n",
-                       result["numerics"].get<std::string>());
+    out += fmt::format(
+        "the results differ by more than numerics {} allows: `ingot check` shows where\n",
+        result["numerics"].get<std::string>());
   }
   out += result["verdict"].get<std::string>() + "\n" + edited_not_run_text(result);
   if (is_disturbed(result)) {

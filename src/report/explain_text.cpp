@@ -182,8 +182,8 @@ DecisionKind kind_of(const Json& decision) {
 // "3 edges looked at, 1 formula": of all lines that follow.
 std::string counts_text(const Json& decisions) {
   const auto count_of_kind = [&](DecisionKind kind) {
-    return std::ranges::count_if(
-        decisions, [&](const Json& decision) { return kind_of(decision) == kind; });
+    return std::ranges::count_if(decisions,
+                                 [&](const Json& decision) { return kind_of(decision) == kind; });
   };
   const auto edges = std::ranges::count_if(
       decisions, [](const Json& decision) { return is_edge(kind_of(decision)); });

@@ -14,12 +14,14 @@ struct Arguments {
   std::string device, numerics = "exact", fusion = "auto";
   std::vector<std::string> dims, inputs, kernels;  // NAME=VALUE each
   std::vector<int> register_caps;                  // tune
-  std::string out, plan, cache;
+  std::string out, plan, cache, tuning;
   std::string html, dot, trace;  // files for reports
   std::optional<double> rtol, atol;
   int threads = 0;
   int repeats = 0;
   int port = 0;  // lab; 0: a free one
+  double budget = 30;         // tune: seconds
+  bool allow_memory = false;  // fusion auto
   bool json = false, verbose = false;
   bool measure = false, no_measure = false;  // explain; devices
   bool markdown = false, header = false;     // ops

@@ -39,7 +39,8 @@ constexpr Subcommand program_commands[] = {
     {"check", "run fused, separate and reference and compare; exit code 1 on a mismatch", check,
      data | bounds | edits},
     {"bench", "separate against fused in one run", bench, data | edits},
-    {"tune", "what candidates do to each kernel of a GPU: bounds on registers", tune, nothing},
+    {"tune", "times other forms of each group and keeps the fastest; bounds on registers", tune,
+     data},
     {"emit", "generated sources and their resource reports", emit, folder | edits},
     {"print", "the graph as text; a FILE may hold it", print, nothing},
     {"plan", "the plan as text; --plan takes it, edited or not", plan, edits},
@@ -68,6 +69,11 @@ void add_program_options(CLI::App& app, const Subcommand& subcommand, Arguments&
       ->check(CLI::Range(1, std::numeric_limits<int>::max()));
   app.add_option("--cache", arguments.cache,
                  "folder of compiled kernels; default: INGOT_CACHE_DIR, else the user's cache");
+  app.add_option("--tuning", arguments.tuning,
+                 "the tuning database, which fusion auto follows; none: without one; default: "
+                 "INGOT_TUNING, else tuning.txt in the folder of compiled kernels");
+  app.add_flag("--allow-memory", arguments.allow_memory,
+               "fusion auto may take more memory at once than separate kernels do");
   if (subcommand.command != lab) {
     app.add_flag("--json", arguments.json, "one JSON object on stdout and nothing else");
   }
@@ -112,8 +118,9 @@ void add_special_options(CLI::App& app, const std::string& name, Arguments& argu
     app.add_option("--register-caps", arguments.register_caps,
                    "registers a thread may have, 16 to 255, as 32,48,64: registers, spills and "
                    "occupancy of each kernel, and times where the device is here")
-        ->delimiter(',')
-        ->required();
+        ->delimiter(',');
+    app.add_option("--budget", arguments.budget, "seconds, about; default 30")
+        ->check(CLI::PositiveNumber);
   }
   if (name == "bench") {
     app.add_option("--repeats", arguments.repeats, "default: about two seconds' worth, at least 7")

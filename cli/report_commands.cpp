@@ -27,9 +27,24 @@ int explain(const Arguments& arguments) {
 int tune(const Arguments& arguments) {
   Session session = open_session(arguments);
   session.options.sizes = complete_sizes(session);
-  const std::string json = compile(session, arguments).register_caps_json(arguments.register_caps);
+  const Compiled compiled = compile(session, arguments);
+  if (!arguments.register_caps.empty()) {
+    const std::string json = compiled.register_caps_json(arguments.register_caps);
+    if (!arguments.html.empty()) write_whole_file(arguments.html, tune_html(json));
+    fmt::print("{}
+", arguments.json ? json : Compiled::register_caps_text(json));
+    return 0;
+  }
+  const std::vector<Tensor> inputs = make_inputs(session, session.options.sizes);
+  require_shapes(session, compiled, inputs);
+  std::string json;
+  {
+    ProgressLine progress;
+    json = compiled.tune_json(inputs, {arguments.budget, progress.callback()});
+  }
   if (!arguments.html.empty()) write_whole_file(arguments.html, tune_html(json));
-  fmt::print("{}\n", arguments.json ? json : Compiled::register_caps_text(json));
+  fmt::print("{}
+", arguments.json ? json : Compiled::tune_text(json));
   return 0;
 }
 

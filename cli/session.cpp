@@ -134,6 +134,16 @@ Error with_files(Error error, const Session& session) {
   return error;
 }
 
+// Only tune makes the file.
+void require_tuning_file(const Arguments& arguments) {
+  const std::string& path = arguments.tuning;
+  if (path.empty() || path == "none" || arguments.command == "tune") return;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    fail(fmt::format("--tuning {}: there is no such file; `ingot tune` makes it", path));
+  }
+}
+
 }  // namespace
 
 Session open_session(const Arguments& arguments) {
@@ -145,6 +155,9 @@ Session open_session(const Arguments& arguments) {
   options.threads = arguments.threads;
   options.cache_dir = arguments.cache;
   options.plan_file = arguments.plan;
+  options.tuning_file = arguments.tuning;
+  options.allow_memory = arguments.allow_memory;
+  require_tuning_file(arguments);
   for (const std::string& text : arguments.kernels) {
     const Assignment kernel = split_assignment("--kernel", text);
     options.kernel_files[kernel.name] = kernel.value;

@@ -22,6 +22,10 @@ struct BenchOptions {
   int repeats = 0;  // 0: as many as about two seconds allow, at least 7
   Progress progress = {};
 };
+struct TuneOptions {
+  double budget_seconds = 30;  // about: what is begun is ended
+  Progress progress = {};
+};
 struct CheckOptions {
   std::optional<double> rtol = {}, atol = {};  // instead of the contract's bounds
   Progress progress = {};
@@ -62,6 +66,13 @@ class Compiled {
   // Separate against fused in one run: JSON, or its text.
   std::string bench_json(const std::vector<Tensor>& inputs, const BenchOptions& options = {}) const;
   static std::string bench_text(const std::string& json);
+  // Times other forms of each group in turns with the planner's and with the separate program, on
+  // these inputs, and keeps the fastest of each in the tuning database (Options::tuning_file),
+  // which programs compiled later follow. Forms whose results differ in bits are refused in
+  // "exact". JSON, or its text. Error{input}: fusion is not "auto", a plan or kernel is edited,
+  // there is no database, or nothing runs.
+  std::string tune_json(const std::vector<Tensor>& inputs, const TuneOptions& options = {}) const;
+  static std::string tune_text(const std::string& json);
   // A GPU's kernels compiled for at most so many registers a thread, each cap beside the others:
   // registers, bytes of spills a thread, occupancy; and the us of a run, where the device is here.
   // Sizes as in Options::sizes, 1 where absent. JSON, or its text. Error{input}: not a GPU, no
@@ -99,6 +110,7 @@ class Compiled {
 
  private:
   friend class Program;
+  friend class Tuner;
   Compiled();
   struct State;
   std::unique_ptr<State> state_;

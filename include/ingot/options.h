@@ -20,6 +20,10 @@ struct Options {
   std::string plan_file = {};      // an edited plan to use instead of ours
   std::map<std::string, std::string> kernel_files = {};  // kernel name → edited source or loops
   bool plan_only = false;  // for explain and the texts: compiles no kernel
+  // The tuning database, which fusion "auto" follows; empty: INGOT_TUNING, else "tuning.txt" in the
+  // kernel cache; "none": the plan depends on the program and these options alone.
+  std::string tuning_file = {};
+  bool allow_memory = false;  // "auto" may take more memory at once than separate kernels
 };
 
 }  // namespace ingot

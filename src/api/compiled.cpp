@@ -142,7 +142,9 @@ std::string Compiled::explain_json(bool measure) const {
                                                 *state_->main->device_executable, inputs, settings)
                          : measure_times(*off->executable, executable, inputs, settings);
   }
-  return ingot::explain_json(input, environment_of(state_->options)).dump(2);
+  Json report = ingot::explain_json(input, environment_of(state_->options));
+  report["tuning"] = state_->tuning_json();
+  return report.dump(2);
 }
 
 std::string Compiled::explain(bool measure) const { return explain_text(explain_json(measure)); }

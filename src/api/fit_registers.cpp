@@ -6,6 +6,7 @@
 
 #include "api/cuda_resources.h"
 #include "graph/graph.h"
+#include "plan/choice.h"
 #include "plan/cost.h"
 #include "plan/relief.h"
 
@@ -93,8 +94,9 @@ class Loop {
     if (!found.spills() && known == trials_.end()) return false;
     Trial& trial = trials_[nodes];
     if (trial.settled) return false;
-    const Relief* relief = relief_of(planning_.reliefs, nodes);
-    const size_t now = relief != nullptr ? relief->steps : 0;
+    const Choice* choice = choice_of(planning_.choices, nodes);
+    if (choice != nullptr && choice->reason == Reason::measured) return false;  // as it was timed
+    const size_t now = choice != nullptr ? choice->steps : 0;
     trial.add(now, found, group.schedules[variant].name);
     if (!found.spills()) return settle(group, trial, now, Reason::fewer_live_values);
     const double moved = at_sizes(group_bytes(group), sizes_);
@@ -104,7 +106,7 @@ class Loop {
     // The steps are those of the schedule before any.
     const size_t next = now == 0 && found.functions.registers >= nearly_all_registers ? 2 : now + 1;
     if (now == 0) steps_of_[nodes] = count_steps(group, variant);
-    if (next <= steps_of_[nodes]) return change(nodes, next, false, found);
+    if (next <= steps_of_[nodes]) return change(nodes, next, {}, found);
     return cut_or_keep(group, nodes, trial, now);
   }
 
@@ -112,9 +114,14 @@ class Loop {
     return relieved(group.schedules[variant], elements_of_thread(graph_, group)).size();
   }
 
-  bool change(const std::vector<NodeId>& nodes, size_t steps, bool split,
+  bool change(const std::vector<NodeId>& nodes, size_t steps, std::vector<Part> parts,
               const KernelResources& found) {
-    planning_.reliefs.push_back({nodes, steps, split, found_text(found)});
+    Choice choice;
+    choice.nodes = nodes;
+    choice.parts = std::move(parts);
+    choice.steps = steps;
+    choice.found = "together: " + found_text(found);
+    planning_.choices.push_back(std::move(choice));
     return true;
   }
 
@@ -150,13 +157,13 @@ class Loop {
           fmt::format("; at most {} spilled a run, a cut moves {} more", spilled, bytes_text(more));
       if (pays) {
         record(group, false, Reason::spills, detail);
-        return change(nodes, 0, true, least);
+        return change(nodes, 0, {halves->first, halves->second}, least);
       }
     } else {
       detail += may_cut ? "; it cannot be cut" : "; the fusion mode allows no cut";
     }
     record(group, true, Reason::spill_kept, detail);
-    return best != now && change(nodes, best, false, least);
+    return best != now && change(nodes, best, {}, least);
   }
 
   void record(const Group& group, bool fused, Reason reason, std::string detail) {

@@ -19,23 +19,11 @@
 namespace ingot {
 namespace {
 
-// "rows, streaming" → "rows_streaming"
-std::string as_suffix(const std::string& schedule) {
-  std::string suffix;
-  for (const char c : schedule) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    if (letter || (!suffix.empty() && suffix.back() != '_')) {
-      suffix += letter ? c : '_';
-    }
-  }
-  return suffix;
-}
-
 // A kernel carries its group's name, and its schedule's where there are several.
 std::string kernel_name(const loop::Kernel& kernel, const Group& group, const Schedule& schedule,
                         std::set<std::string>& taken) {
   const std::string stem =
-      group.schedules.size() == 1 ? kernel.name : kernel.name + "_" + as_suffix(schedule.name);
+      group.schedules.size() == 1 ? kernel.name : kernel.name + "_" + schedule.word();
   std::string name = stem;
   for (int number = 2; !taken.insert(name).second; ++number) {
     name = fmt::format("{}_{}", stem, number);

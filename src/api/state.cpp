@@ -5,8 +5,13 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include <nlohmann/json.hpp>
+
+#include "api/tuned_choices.h"
+#include "api/tuning_file.h"
 #include "base/text.h"
 #include "graph/passes/passes.h"
+#include "plan/plan_words.h"
 #include "run/thread_pool.h"
 
 namespace ingot {
@@ -50,6 +55,7 @@ PlanOptions plan_options(const Graph& graph, const Options& given) {
   planning.fusion = parse_fusion(given.fusion);
   planning.sizes = checked_sizes(graph, given.sizes);
   planning.threads = thread_count(given);
+  planning.allow_memory = given.allow_memory;
   return planning;
 }
 
@@ -70,6 +76,7 @@ Compiled::State::State(Graph program, const Options& given)
       device(target.model) {
   options.threads = planning.threads;
   graph = run_graph_passes(source);
+  if (options.plan_file.empty()) planning = planning_for(planning.fusion);
   main =
       std::make_shared<const Pipeline>(build_pipeline(graph, device, planning, pipeline_options()));
 }
@@ -86,14 +93,44 @@ std::shared_ptr<const Pipeline> Compiled::State::with_fusion(FusionMode mode) co
   const std::lock_guard<std::mutex> lock(mutex_);
   std::shared_ptr<const Pipeline>& other = others_[mode];
   if (other == nullptr) {
-    PlanOptions plan_options = planning;
-    plan_options.fusion = mode;
-    PipelineOptions own = pipeline_options();
-    own.plan_file.clear();
-    own.kernel_files.clear();
-    other = std::make_shared<const Pipeline>(build_pipeline(graph, device, plan_options, own));
+    other = built(planning_for(mode));
   }
   return other;
+}
+
+PipelineOptions Compiled::State::unedited() const {
+  PipelineOptions own = pipeline_options();
+  own.plan_file.clear();
+  own.kernel_files.clear();
+  return own;
+}
+
+PlanOptions Compiled::State::untuned() const {
+  PlanOptions own = planning;
+  own.fusion = FusionMode::automatic;
+  own.choices.clear();
+  return own;
+}
+
+PlanOptions Compiled::State::planning_for(FusionMode mode) const {
+  PlanOptions own = untuned();
+  own.fusion = mode;
+  if (mode != FusionMode::automatic) return own;
+  const TuningTarget target{tuning_device(device, options.threads),
+                            std::string(numerics_text(own.numerics))};
+  own.choices = tuned_choices(graph, device, own, load_tuning(tuning_path(options)), target);
+  return own;
+}
+
+ReportJson Compiled::State::tuning_json() const {
+  const bool follows = planning.fusion == FusionMode::automatic && options.plan_file.empty();
+  const std::string path = follows ? tuning_path(options) : "";
+  if (path.empty()) return nullptr;
+  return {{"database", path}, {"groups", planning.choices.size()}};
+}
+
+std::shared_ptr<const Pipeline> Compiled::State::built(const PlanOptions& plan_options) const {
+  return std::make_shared<const Pipeline>(build_pipeline(graph, device, plan_options, unedited()));
 }
 
 const Pipeline& Compiled::State::lowered() const {
@@ -109,9 +146,7 @@ const Pipeline& Compiled::State::lowered() const {
 }
 
 Plan Compiled::State::separate_plan() const {
-  PlanOptions separate = planning;
-  separate.fusion = FusionMode::off;
-  return make_plan(graph, device, separate);
+  return make_plan(graph, device, planning_for(FusionMode::off));
 }
 
 const Runnable& Compiled::State::executable() const {

@@ -22,7 +22,7 @@ struct Program::State {
 struct Compiled::State {
   Options options;
   Graph source;  // as the user wrote it
-  PlanOptions planning;
+  PlanOptions planning;  // of Options::fusion; measured choices included
   ChosenDevice target;        // asked for last: other words of the caller's may be wrong as well
   const DeviceModel& device;  // its model
   Graph graph;                // after the passes
@@ -34,6 +34,12 @@ struct Compiled::State {
   std::shared_ptr<const Pipeline> with_fusion(FusionMode mode) const;
   const Pipeline& lowered() const;  // `main`, with loops and sources
   Plan separate_plan() const;       // with fusion off; nothing is compiled
+  // Of another fusion mode. Automatic fusion follows the tuning database, if there is one.
+  PlanOptions planning_for(FusionMode mode) const;
+  PlanOptions untuned() const;     // automatic fusion by the model alone
+  ReportJson tuning_json() const;  // the database, and how many groups it has; null without one
+  // A program of other plan options; nothing of it is edited.
+  std::shared_ptr<const Pipeline> built(const PlanOptions& options) const;
   bool edited() const { return !options.plan_file.empty() || !options.kernel_files.empty(); }
   const Runnable& executable() const;  // Error{input} where nothing runs
   // Edited kernels of variants that these sizes do not take, each with the one that runs instead.
@@ -46,6 +52,7 @@ struct Compiled::State {
 
  private:
   PipelineOptions pipeline_options() const;
+  PipelineOptions unedited() const;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const Pipeline> lowered_;  // made when asked for with plan_only
   mutable std::map<FusionMode, std::shared_ptr<const Pipeline>> others_;

@@ -215,6 +215,13 @@ int64_t Emitter::kept_bytes(const Phase& phase) const {
 // A compiler that is free to do so unpacks a row of halves once and keeps it in twice the
 // registers.
 std::string Emitter::launch_bounds(const Phase& phase) const {
+  auto bounds = [&](int64_t wanted) {
+    const int64_t registers = std::min<int64_t>(wanted, cuda::most_registers);
+    const int64_t blocks =
+        std::clamp<int64_t>(cuda::register_file / registers / target_.block, 1, cuda::most_blocks);
+    return fmt::format("__launch_bounds__({}, {})", target_.block, blocks);
+  };
+  if (kernel_.most_registers > 0) return bounds(kernel_.most_registers);
   if (kernel_.all_registers) return fmt::format("__launch_bounds__({}, 1)", target_.block);
   const int64_t bytes = kept_bytes(phase);
   const bool plain = target_.warps <= 1 || !tiles_.empty();
@@ -224,12 +231,6 @@ std::string Emitter::launch_bounds(const Phase& phase) const {
   if (bytes == 0 && plain && !capped && !matrices) {
     return fmt::format("__launch_bounds__({})", target_.block);
   }
-  auto bounds = [&](int64_t wanted) {
-    const int64_t registers = std::min<int64_t>(wanted, cuda::most_registers);
-    const int64_t blocks =
-        std::clamp<int64_t>(cuda::register_file / registers / target_.block, 1, cuda::most_blocks);
-    return fmt::format("__launch_bounds__({}, {})", target_.block, blocks);
-  };
   constexpr int64_t of_matrices = 32;  // one more is a quarter of the threads less
   if (bytes == 0) return bounds(matrices ? of_matrices : plain_registers);
   // Besides what is on its way from each buffer but the first; a vector that all rows read is near.

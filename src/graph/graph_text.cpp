@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "graph/constant_text.h"
 #include "graph/graph.h"
+#include "graph/graph_text.h"
 
 namespace ingot {
 namespace {
@@ -58,18 +59,6 @@ std::vector<bool> literals_as_numbers(const Graph& graph) {
   return as_number;
 }
 
-std::string attr_text(const AttrValue& value) {
-  struct Printer {
-    std::string operator()(bool flag) const { return flag ? "true" : "false"; }
-    std::string operator()(int64_t integer) const { return fmt::format("{}", integer); }
-    std::string operator()(double real) const { return number_text(real); }
-    std::string operator()(const std::string& text) const { return quoted_string(text); }
-    std::string operator()(DType dtype) const { return std::string(dtype_name(dtype)); }
-    std::string operator()(const Shape& sizes) const { return shape_text(sizes); }
-  };
-  return std::visit(Printer{}, value);
-}
-
 std::string node_text(const Graph& graph, const Node& node, const std::vector<bool>& as_number) {
   if (node.op == Op::constant) {
     return fmt::format("{} = constant({})", value_name(node.name), constant_text(*node.data));
@@ -87,6 +76,18 @@ std::string node_text(const Graph& graph, const Node& node, const std::vector<bo
 }
 
 }  // namespace
+
+std::string attr_text(const AttrValue& value) {
+  struct Printer {
+    std::string operator()(bool flag) const { return flag ? "true" : "false"; }
+    std::string operator()(int64_t integer) const { return fmt::format("{}", integer); }
+    std::string operator()(double real) const { return number_text(real); }
+    std::string operator()(const std::string& text) const { return quoted_string(text); }
+    std::string operator()(DType dtype) const { return std::string(dtype_name(dtype)); }
+    std::string operator()(const Shape& sizes) const { return shape_text(sizes); }
+  };
+  return std::visit(Printer{}, value);
+}
 
 std::string print(const Graph& graph) {
   std::vector<std::string> inputs;

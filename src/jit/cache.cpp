@@ -13,7 +13,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "jit/sha256.h"
+#include "base/sha256.h"
 
 namespace fs = std::filesystem;
 

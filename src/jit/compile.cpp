@@ -8,13 +8,13 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "jit/cache.h"
 #include "jit/host_compiler.h"
 #include "jit/host_cpu.h"
 #include "jit/jit.h"
 #include "jit/run_all.h"
-#include "jit/sha256.h"
 
 namespace ingot {
 

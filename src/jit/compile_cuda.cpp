@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "jit/cache.h"
 #include "jit/host_cpu.h"
 #include "jit/nvrtc.h"
 #include "jit/run_all.h"
-#include "jit/sha256.h"
 
 namespace ingot {
 namespace {

@@ -10,11 +10,11 @@
 #include <map>
 #include <mutex>
 
+#include "base/sha256.h"
 #include "base/text.h"
 #include "jit/cache.h"
 #include "jit/complaint.h"
 #include "jit/process.h"
-#include "jit/sha256.h"
 
 namespace ingot {
 namespace {

@@ -12,10 +12,10 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "jit/cache.h"
 #include "jit/complaint.h"
-#include "jit/sha256.h"
 
 namespace fs = std::filesystem;
 

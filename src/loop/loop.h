@@ -88,9 +88,11 @@ struct Kernel {
   std::vector<std::string> sizes;  // names of sizes passed at run time
   std::vector<Scratch> scratch;
   // On a GPU: elements of a chunk of elementwise work (0: the most that a thread loads at once),
-  // and whether its compiler may take all registers for them.
+  // and whether its compiler may take all registers for them, or at most so many a thread (0: as
+  // the emitter sees fit).
   int64_t thread_elements = 0;
   bool all_registers = false;
+  int64_t most_registers = 0;
   std::vector<Phase> phases;
   std::vector<std::string>
       reports;  // texts of run-time errors: "gather ids: index {} out of range [0, 257)"

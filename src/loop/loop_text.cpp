@@ -2,7 +2,7 @@
 //   kernel NAME(x: f32[N] in node 3, y: f32[N] out, w: f32[N] workspace) sizes(N) {
 //     comment "a line"                      scratch row: f32[8192]
 //     report "a run-time error"             (number r of `report r` below, counted from 0)
-//     thread_elements 2                     all_registers
+//     thread_elements 2                     all_registers                most_registers 64
 //     phase p in parallel(N) grain 4 { … }
 //   for j in vector(N) { … }  and  for k in serial(4) { … }
 //   for j in vector(N) across q(4) { … }  and  for c in spread(2) { … }
@@ -25,9 +25,10 @@ namespace ingot::loop {
 namespace {
 
 constexpr std::string_view keywords[] = {
-    "acc",           "for",    "store",     "stream", "product", "prefetch", "inf",
-    "nan",           "report", "transpose", "phase",  "comment", "scratch",  "thread_elements",
-    "all_registers", "fetch",  "await"};
+    "acc",      "for",     "store",         "stream",          "product",
+    "prefetch", "inf",     "nan",           "report",          "transpose",
+    "phase",    "comment", "scratch",       "thread_elements", "all_registers",
+    "fetch",    "await",   "most_registers"};
 
 constexpr std::string_view kind_words[] = {"serial", "vector", "spread"};
 
@@ -75,6 +76,9 @@ class Printer {
       out_.line(fmt::format("thread_elements {}", kernel_.thread_elements));
     }
     if (kernel_.all_registers) out_.line("all_registers");
+    if (kernel_.most_registers > 0) {
+      out_.line(fmt::format("most_registers {}", kernel_.most_registers));
+    }
     for (const std::string& report : kernel_.reports) out_.line("report " + quoted_string(report));
     for (const Phase& phase : kernel_.phases) {
       const std::string blocks = phase.blocks > 1 ? fmt::format(" blocks {}", phase.blocks) : "";

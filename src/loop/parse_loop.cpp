@@ -141,6 +141,8 @@ class Parser {
         kernel_.thread_elements = integer("a number of elements");
       } else if (in_.accept("all_registers")) {
         kernel_.all_registers = true;
+      } else if (in_.accept("most_registers")) {
+        kernel_.most_registers = integer("a number of registers");
       } else {
         in_.expect("scratch");
         kernel_.scratch.push_back(buffer<Scratch>("a scratch buffer"));

@@ -68,6 +68,7 @@ loop::Kernel Nest::build() {
   kernel.comment = comment_of(group_, schedule_);
   kernel.thread_elements = schedule_.thread_elements;
   kernel.all_registers = schedule_.all_registers;
+  kernel.most_registers = schedule_.most_registers;
   kernel.phases = std::move(phases_);
   return kernel;
 }

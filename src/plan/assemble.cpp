@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "plan/choice.h"
 #include "plan/online.h"
-#include "plan/relief.h"
 
 namespace ingot {
 namespace {
@@ -189,19 +189,12 @@ class Assembly {
     group.domain = analysis.domain;
     group.kind = kind(group, analysis);
     group.schedules = choose_schedules(graph_, group, analysis, cost, device_, options_.numerics);
-    relieve(part, &group);
+    if (const Choice* choice = choice_of(options_.choices, part.nodes)) {
+      apply_schedules(graph_, *choice, device_, options_.sizes, &group);
+    }
     group.name = name(part);
     group.reason = reason(group, part, cost);
     return group;
-  }
-
-  void relieve(const Part& part, Group* group) const {
-    const Relief* relief = relief_of(options_.reliefs, part.nodes);
-    if (relief == nullptr || relief->steps == 0) return;
-    for (Schedule& schedule : group->schedules) {
-      const std::vector<Schedule> list = relieved(schedule, elements_of_thread(graph_, *group));
-      if (!list.empty()) schedule = list[std::min(relief->steps, list.size()) - 1];
-    }
   }
 
   // Not where what lies between a maximum and its sum is kept for later passes: in the chunks it is

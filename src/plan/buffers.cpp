@@ -17,16 +17,17 @@ struct Lifetime {
   int first, last;  // groups
 };
 
-std::vector<Lifetime> lifetimes(const Graph& graph, const Plan& plan, const Bindings& sizes) {
+std::vector<Lifetime> lifetimes(const Graph& graph, const std::vector<Group>& groups,
+                                const Bindings& sizes) {
   std::set<NodeId> returned(graph.outputs.begin(), graph.outputs.end());
   std::map<NodeId, size_t> place;
   std::vector<Lifetime> result;
-  for (size_t g = 0; g < plan.groups.size(); ++g) {
+  for (size_t g = 0; g < groups.size(); ++g) {
     int now = static_cast<int>(g);
-    for (NodeId id : plan.groups[g].inputs) {
+    for (NodeId id : groups[g].inputs) {
       if (auto found = place.find(id); found != place.end()) result[found->second].last = now;
     }
-    for (NodeId id : plan.groups[g].outputs) {
+    for (NodeId id : groups[g].outputs) {
       if (returned.count(id) > 0) continue;
       int64_t bytes = bytes_of(graph, id).evaluate(sizes);
       place[id] = result.size();
@@ -91,11 +92,12 @@ class Arena {
 
 }  // namespace
 
-BufferPlan plan_buffers(const Graph& graph, const Plan& plan, const Bindings& sizes) {
+BufferPlan plan_buffers(const Graph& graph, const std::vector<Group>& groups,
+                        const Bindings& sizes) {
   BufferPlan result;
   Arena arena;
   std::multimap<int, std::pair<int64_t, int64_t>> live;  // last group → offset, bytes
-  for (const Lifetime& value : lifetimes(graph, plan, sizes)) {
+  for (const Lifetime& value : lifetimes(graph, groups, sizes)) {
     auto first_alive = live.lower_bound(value.first);
     for (auto old = live.begin(); old != first_alive; ++old) {
       arena.give_back(old->second.first, old->second.second);
@@ -113,12 +115,16 @@ BufferPlan plan_buffers(const Graph& graph, const Plan& plan, const Bindings& si
   };
   for (NodeId id : graph.inputs) count(id);
   for (NodeId id : graph.outputs) count(id);
-  for (const Group& group : plan.groups) {
+  for (const Group& group : groups) {
     for (NodeId id : group.inputs) {
       if (graph[id].op == Op::constant) count(id);
     }
   }
   return result;
+}
+
+BufferPlan plan_buffers(const Graph& graph, const Plan& plan, const Bindings& sizes) {
+  return plan_buffers(graph, plan.groups, sizes);
 }
 
 }  // namespace ingot

@@ -24,6 +24,7 @@ enum class Reason : uint8_t {
   value_range,         // the values are known to lie where a shorter formula holds
   fewer_live_values,   // the schedule was changed, since its kernel spilled
   spill_kept,          // a split would move more bytes than the spill does
+  measured,            // the faster of several forms that were timed; yes and no
   // no
   different_iteration_space,
   would_cycle,
@@ -36,6 +37,7 @@ enum class Reason : uint8_t {
   no_gain,
   numerics,
   spills,  // together they need more registers than a thread has
+  memory,  // together the program needs more memory at once than op by op
   unsupported_pattern,
   user_plan,
 };
@@ -43,14 +45,15 @@ enum class Reason : uint8_t {
 // What a decision is about.
 enum class DecisionKind : uint8_t {
   producer_consumer,
-  sibling,    // two that read the same tensor
-  epilogue,   // on a product's block
-  prologue,   // what a product reads
-  composite,  // parts of one op
-  copy,       // a view that needs a buffer of its own
-  rewrite,    // what a pass put in the place of an op, or did not
-  formula,    // a shorter one for the values of an operand
-  resources,  // what a compiler found, and what was changed for it
+  sibling,      // two that read the same tensor
+  epilogue,     // on a product's block
+  prologue,     // what a product reads
+  composite,    // parts of one op
+  copy,         // a view that needs a buffer of its own
+  rewrite,      // what a pass put in the place of an op, or did not
+  formula,      // a shorter one for the values of an operand
+  resources,    // what a compiler found, and what was changed for it
+  measurement,  // what was timed, and what was chosen for it
 };
 
 // Yes or no, with the reason and the numbers. Converts to bool. Recorded where it is taken.

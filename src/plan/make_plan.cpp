@@ -2,8 +2,9 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "plan/choice.h"
 #include "plan/narrow.h"
-#include "plan/relief.h"
+#include "plan/peak_memory.h"
 #include "plan/source_ops.h"
 
 namespace ingot {
@@ -17,9 +18,12 @@ Plan make_plan(const Graph& graph, const DeviceModel& device, const PlanOptions&
   UnitGraph units = make_units(graph);
   Partition parts = partition(graph, units, device, options);
   plan.groups = build_groups(graph, units, parts.parts, device, options);
-  split(graph, units, device, options, &parts, &plan.groups);
+  apply_parts(graph, units, device, options, &parts, &plan.groups);
+  keep_peak(graph, units, device, options, &parts, &plan.groups);
   const SourceOps ops = source_ops(graph, units, parts.separate, device, options);
   plan.decisions = account(graph, units, std::move(parts.edges), plan.groups, ops);
+  std::ranges::move(choice_decisions(units, options.choices, plan.groups),
+                    std::back_inserter(plan.decisions));
   narrow(graph, device, &plan);
   plan.separate_bytes = ops.separate.total;
   plan.separate_kernels = ops.kernels;

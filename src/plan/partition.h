@@ -5,11 +5,6 @@
 
 namespace ingot {
 
-// The nodes of one kernel, without views. `recomputed` ones are another part's.
-struct Part {
-  std::vector<NodeId> nodes, recomputed;
-};
-
 // An edge between two units, or (kind "sibling") two units that read the same buffer.
 struct Edge {
   NodeId value = -1;  // the producer's stored value, or the shared buffer

@@ -96,12 +96,20 @@ struct Plan {
   int64_t separate_kernels = 0;
 };
 
-// What a GPU's compiler found of a group planned before, and what is done about it: plan/relief.h.
-struct Relief {
-  std::vector<NodeId> nodes;  // the group's, as a Part has them
-  size_t steps = 0;           // changes of its schedules, one after the other
-  bool split = false;
-  std::string found;  // its resources, in words
+// The nodes of one kernel, without views; ascending. `recomputed` ones are another part's.
+struct Part {
+  std::vector<NodeId> nodes, recomputed;
+};
+
+// What is known of some nodes beside what the planner sees, a compiler's report, a measurement or
+// the memory in use, and what is done about it: plan/choice.h.
+struct Choice {
+  std::vector<NodeId> nodes;  // of a group, or of the groups that are to be one
+  std::vector<Part> parts;    // that they run as; none: as one group that is there
+  size_t steps = 0;           // changes of all its schedules, one after the other
+  std::string schedule;       // the one that goes first; empty: the planner's order
+  Reason reason = Reason::spills;
+  std::string found;  // in words
 };
 
 struct PlanOptions {
@@ -109,7 +117,8 @@ struct PlanOptions {
   FusionMode fusion = FusionMode::automatic;
   Bindings sizes;  // values to weigh costs with; sizes not listed count as 1024
   int threads = 0;
-  std::vector<Relief> reliefs;  // a later one of the same nodes stands for an earlier one
+  std::vector<Choice> choices;  // a later one of the same nodes stands for an earlier one
+  bool allow_memory = false;  // automatic fusion may raise the peak above that of separate kernels
 };
 
 // The fusion algorithm: a graph after run_graph_passes → groups. With FusionMode::off one group per
@@ -137,6 +146,8 @@ struct BufferPlan {
   int64_t arena_bytes = 0;
   int64_t peak_bytes = 0;  // arena + inputs + outputs + weights alive at once
 };
+BufferPlan plan_buffers(const Graph& graph, const std::vector<Group>& groups,
+                        const Bindings& sizes);
 BufferPlan plan_buffers(const Graph& graph, const Plan& plan, const Bindings& sizes);
 
 std::string print(const Graph& graph, const Plan& plan);

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "plan/choice.h"
 #include "plan/narrow.h"
 #include "plan/plan_words.h"
-#include "plan/relief.h"
 #include "plan/source_ops.h"
 
 namespace ingot {
@@ -74,13 +74,13 @@ class Printer {
   }
 
   void decision(const Decision& d) {
-    std::string text =
-        fmt::format("# {} {} {} {}: {}, {}", d.fused ? "fused" : "not fused",
-                    quoted_name(graph_[d.producer].name),
-                    d.kind == DecisionKind::sibling     ? "with"
-                    : d.kind == DecisionKind::resources ? "to"
-                                                        : "->",
-                    quoted_name(graph_[d.consumer].name), reason_text(d.reason), d.detail);
+    std::string text = fmt::format(
+        "# {} {} {} {}: {}, {}", d.fused ? "fused" : "not fused",
+        quoted_name(graph_[d.producer].name),
+        d.kind == DecisionKind::sibling                                            ? "with"
+        : d.kind == DecisionKind::resources || d.kind == DecisionKind::measurement ? "to"
+                                                                                   : "->",
+        quoted_name(graph_[d.consumer].name), reason_text(d.reason), d.detail);
     if (!d.bytes_saved.is(0)) text += fmt::format("; saves {} bytes", d.bytes_saved.text());
     if (d.bytes_if_materialized) {
       text += fmt::format("; materialized {} bytes, recomputed {} bytes",
@@ -239,11 +239,8 @@ std::vector<Part> parts_of(const std::vector<TextGroup>& groups) {
 void keep_schedules(const Graph& graph, const DeviceModel& device, Parser& parser,
                     const TextGroup& text, Group* group) {
   std::vector<Schedule> kept, known = group->schedules;
-  for (size_t s = 0; s < group->schedules.size() && device.gpu; ++s) {
-    const Schedule& schedule = group->schedules[s];
-    for (Schedule& other : relieved(schedule, elements_of_thread(graph, *group))) {
-      known.push_back(std::move(other));
-    }
+  for (const Schedule& schedule : group->schedules) {
+    std::ranges::move(alternatives(graph, *group, schedule, device), std::back_inserter(known));
   }
   for (const auto& [name, at] : text.schedules) {
     auto found = std::ranges::find_if(known, [&](const Schedule& s) { return s.name == name; });

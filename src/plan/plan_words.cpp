@@ -82,6 +82,8 @@ std::string_view reason_text(Reason reason) {
       return "fewer_live_values";
     case Reason::spill_kept:
       return "spill_kept";
+    case Reason::measured:
+      return "measured";
     case Reason::different_iteration_space:
       return "different_iteration_space";
     case Reason::would_cycle:
@@ -104,6 +106,8 @@ std::string_view reason_text(Reason reason) {
       return "numerics";
     case Reason::spills:
       return "spills";
+    case Reason::memory:
+      return "memory";
     case Reason::unsupported_pattern:
       return "unsupported_pattern";
     case Reason::user_plan:
@@ -132,12 +136,14 @@ std::string_view kind_text(DecisionKind kind) {
       return "formula";
     case DecisionKind::resources:
       return "resources";
+    case DecisionKind::measurement:
+      return "measurement";
   }
   return "";
 }
 
 DecisionKind decision_kind(std::string_view text) {
-  for (int kind = 0; kind <= static_cast<int>(DecisionKind::resources); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(DecisionKind::measurement); ++kind) {
     if (kind_text(static_cast<DecisionKind>(kind)) == text) return static_cast<DecisionKind>(kind);
   }
   throw Error(ErrorKind::internal, fmt::format("no decision is of kind '{}'", text));
@@ -145,7 +151,7 @@ DecisionKind decision_kind(std::string_view text) {
 
 bool is_edge(DecisionKind kind) {
   return kind != DecisionKind::rewrite && kind != DecisionKind::formula &&
-         kind != DecisionKind::resources;
+         kind != DecisionKind::resources && kind != DecisionKind::measurement;
 }
 
 }  // namespace ingot

@@ -176,24 +176,6 @@ class Cutter {
   double all_ = 0;
 };
 
-// The edges between two parts; a value that both read is still read by both.
-void part_edges(const Part& first, const Part& second, const std::string& detail,
-                const UnitGraph& units, std::vector<Edge>* edges) {
-  auto stands_in = [&](int u, const Part& part) {
-    const FusionUnit& unit = units.units[static_cast<size_t>(u)];
-    return std::ranges::binary_search(part.nodes, unit.result);
-  };
-  for (Edge& edge : *edges) {
-    const bool parted = (stands_in(edge.producer, first) && stands_in(edge.consumer, second)) ||
-                        (stands_in(edge.producer, second) && stands_in(edge.consumer, first));
-    const bool again = std::ranges::binary_search(second.recomputed, edge.value);
-    if (!parted || !edge.decision.fused) continue;
-    edge.decision.fused = again;
-    edge.decision.reason = again ? Reason::recomputed : Reason::spills;
-    edge.decision.detail = detail;
-  }
-}
-
 }  // namespace
 
 std::vector<Schedule> relieved(const Schedule& schedule, int64_t elements) {
@@ -231,45 +213,9 @@ std::vector<Schedule> relieved(const Schedule& schedule, int64_t elements) {
   return list;
 }
 
-const Relief* relief_of(const std::vector<Relief>& reliefs, const std::vector<NodeId>& nodes) {
-  const auto found = std::find_if(reliefs.rbegin(), reliefs.rend(),
-                                  [&](const Relief& relief) { return relief.nodes == nodes; });
-  return found == reliefs.rend() ? nullptr : &*found;
-}
-
-std::vector<NodeId> part_nodes(const UnitGraph& units, const Group& group) {
-  std::vector<NodeId> nodes;
-  for (NodeId id : group.nodes) {
-    if (units.unit_of[static_cast<size_t>(id)] >= 0) nodes.push_back(id);
-  }
-  return nodes;
-}
-
 std::optional<Cut> cut(const Graph& graph, const UnitGraph& units, const Group& group,
                        const DeviceModel& device) {
   return Cutter(graph, units, group, device).best();
-}
-
-void split(const Graph& graph, const UnitGraph& units, const DeviceModel& device,
-           const PlanOptions& options, Partition* partition, std::vector<Group>* groups) {
-  for (bool again = !options.reliefs.empty(); again;) {
-    again = false;
-    for (const Group& group : *groups) {
-      const std::vector<NodeId> nodes = part_nodes(units, group);
-      const Relief* relief = relief_of(options.reliefs, nodes);
-      if (relief == nullptr || !relief->split) continue;
-      const std::optional<Cut> halves = cut(graph, units, group, device);
-      INGOT_CHECK(halves, "group {} has no cut", group.name);
-      const auto place = std::ranges::find(partition->parts, nodes, &Part::nodes);
-      INGOT_CHECK(place != partition->parts.end(), "group {} is no part", group.name);
-      *place = halves->first;
-      partition->parts.insert(place + 1, halves->second);
-      part_edges(halves->first, halves->second, "together: " + relief->found, units,
-                 &partition->edges);
-      again = true;
-    }
-    if (again) *groups = build_groups(graph, units, partition->parts, device, options);
-  }
 }
 
 }  // namespace ingot

@@ -405,6 +405,15 @@ std::string Schedule::AtLeast::text() const {
                   : fmt::format("{} >= {}", value.text(), minimum);
 }
 
+std::string Schedule::word() const {
+  std::string word;
+  for (const char c : name) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (letter || (!word.empty() && word.back() != '_')) word += letter ? c : '_';
+  }
+  return word;
+}
+
 std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
                                        const Analysis& analysis, const GroupCost& cost,
                                        const DeviceModel& device, Numerics numerics) {

@@ -37,7 +37,8 @@ struct Schedule {
   // bytes of the narrowest operand), and whether it may have all registers there are.
   int64_t thread_elements = 0;
   bool all_registers = false;
-  bool chunk_rows = false;  // what is staged is kept for a chunk of the row, not for all passes
+  int64_t most_registers = 0;  // that a thread may have; 0: the emitter's own bound
+  bool chunk_rows = false;     // what is staged is kept for a chunk of the row, not for all passes
   // Where pads and concats cut the last variable: each piece has what it needs and nothing else.
   struct Piece {
     int64_t first, length;
@@ -54,6 +55,8 @@ struct Schedule {
     std::string text() const;  // "n >= 16"; "8*B <= 4096" of -8*B >= -4096
   };
   std::vector<AtLeast> guards;  // all must hold; the last variant of a group has none
+
+  std::string word() const;  // "rows_streaming" of "rows, streaming": in names and tuning files
 };
 
 }  // namespace ingot

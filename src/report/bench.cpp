@@ -25,7 +25,9 @@ struct Runner {
   Samples samples;
 
   Runner(const Runnable& program, const std::vector<Tensor>& data)
-      : executable(program), inputs(data), outputs(run_allocating(program, data)) {
+      : Runner(program, data, run_allocating(program, data)) {}
+  Runner(const Runnable& program, const std::vector<Tensor>& data, std::vector<Tensor> results)
+      : executable(program), inputs(data), outputs(std::move(results)) {
     for (const Tensor& input : inputs) {
       input_views.push_back(view(input));
     }
@@ -53,6 +55,28 @@ struct Runner {
         std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
             .count());
   }
+};
+
+class HostTrial : public Trial {
+ public:
+  HostTrial(const Runnable& program, const std::vector<Tensor>& inputs,
+            const std::vector<Tensor>& outputs)
+      : runner_(program, inputs, outputs) {}
+  Times run() override {
+    runner_.run_once();
+    Times times{runner_.samples.kernel_us.back(), {}};
+    for (const std::vector<double>& group : runner_.samples.group_us) {
+      times.group_us.push_back(group.back());
+    }
+    return times;
+  }
+  std::vector<Tensor> results() override {
+    runner_.run_once();
+    return runner_.outputs;
+  }
+
+ private:
+  Runner runner_;
 };
 
 // Runs both in turns; which one is first changes from turn to turn.
@@ -92,6 +116,11 @@ int run_interleaved(Runner& separate, Runner& fused, const BenchSettings& settin
 }
 
 }  // namespace
+
+std::unique_ptr<Trial> host_trial(const Runnable& program, const std::vector<Tensor>& inputs,
+                                  const std::vector<Tensor>& outputs) {
+  return std::make_unique<HostTrial>(program, inputs, outputs);
+}
 
 MeasuredTimes measure_times(const Runnable& separate, const Runnable& fused,
                             const std::vector<Tensor>& inputs, const BenchSettings& settings) {

@@ -91,6 +91,12 @@ void add_totals(const Json& explained, std::string& out) {
         time_of(totals["measured_us_separate"]), time_of(totals["measured_us_fused"]),
         totals["copy_gbs"].get<double>());
   }
+  if (explained.contains("tuning") && !explained["tuning"].is_null() &&
+      explained["tuning"]["groups"] > 0) {
+    out += fmt::format("  measured before: {} in {}\n",
+                       counted(explained["tuning"]["groups"].get<int64_t>(), "group"),
+                       explained["tuning"]["database"].get<std::string>());
+  }
   const auto blocked = std::ranges::count_if(
       explained["groups"], [](const Json& group) { return !group["obstacle"].is_null(); });
   if (blocked > 0) {
@@ -207,9 +213,10 @@ void add_decisions(const Json& decisions, std::string& out) {
     if (kind == DecisionKind::composite && decision["producer"] == decision["consumer"]) {
       return name(decision["consumer"]);  // parts of one op
     }
-    const std::string_view between = kind == DecisionKind::sibling     ? " | "
-                                     : kind == DecisionKind::resources ? " … "
-                                                                       : " -> ";
+    const bool one_kernel = kind == DecisionKind::resources || kind == DecisionKind::measurement;
+    const std::string_view between = kind == DecisionKind::sibling ? " | "
+                                     : one_kernel                  ? " … "
+                                                                   : " -> ";
     return fmt::format("{}{}{}", name(decision["producer"]), between, name(decision["consumer"]));
   };
   for (const Json& decision : decisions) {

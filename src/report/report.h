@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include <nlohmann/json_fwd.hpp>
@@ -77,6 +78,34 @@ ReportJson device_bench_json(const DeviceExecutable& separate, const DeviceExecu
 MeasuredTimes measure_device_times(const DeviceExecutable& separate, const DeviceExecutable& fused,
                                    const std::vector<Tensor>& inputs,
                                    const BenchSettings& settings);
+
+// A program that is timed in turns with others on the same data.
+class Trial {
+ public:
+  struct Times {
+    double us;                     // of the program
+    std::vector<double> group_us;  // of its groups
+  };
+  virtual ~Trial() = default;
+  virtual Times run() = 0;
+  virtual std::vector<Tensor> results() = 0;  // of one more run; until another trial's
+};
+// The program and the inputs outlive it. It writes to `outputs`, which trials may share.
+std::unique_ptr<Trial> host_trial(const Runnable& program, const std::vector<Tensor>& inputs,
+                                  const std::vector<Tensor>& outputs);
+// Makes trials of one program's variants, which share the device's buffers.
+class DeviceTrials {
+ public:
+  DeviceTrials(const DeviceExecutable& first, const std::vector<Tensor>& inputs);
+  ~DeviceTrials();
+  std::unique_ptr<Trial> add(const DeviceExecutable& program) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+std::string tune_text(const ReportJson& report);  // of what Compiled::tune_json gives
 
 struct CheckProgram {
   std::string name;  // "off", "auto", "all", "edited"

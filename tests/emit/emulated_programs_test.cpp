@@ -8,6 +8,7 @@
 #include "emit/emit.h"
 #include "graph/evaluate.h"
 #include "graph/passes/passes.h"
+#include "plan/choice.h"
 #include "plan/relief.h"
 #include "support/emulated_programs.h"
 #include "support/emulated_trials.h"
@@ -200,7 +201,16 @@ TEST(EmulatedPrograms, RelievedGroups) {
     for (size_t steps = 0; steps <= 4; ++steps) {
       PlanOptions options;
       for (const Group& group : plain.groups) {
-        options.reliefs.push_back({part_nodes(make_units(graph), group), steps, steps == 0, ""});
+        const UnitGraph units = make_units(graph);
+        Choice choice;
+        choice.nodes = part_nodes(units, group);
+        choice.steps = steps;
+        if (steps == 0) {
+          const std::optional<Cut> halves = cut(graph, units, group, device);
+          ASSERT_TRUE(halves);
+          choice.parts = {halves->first, halves->second};
+        }
+        options.choices.push_back(std::move(choice));
       }
       programs.push_back({graph, make_plan(graph, device, options)});
       EXPECT_EQ(programs.back().plan.groups.size() > plain.groups.size(), steps == 0);

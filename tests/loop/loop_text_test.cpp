@@ -14,6 +14,7 @@ constexpr std::string_view every_statement =
   scratch row: f32[8192]
   thread_elements 2
   all_registers
+  most_registers 64
   report "gather ids: an index is out of range"
   phase p in parallel(B) grain 4 {
     `for`: i64 = load `a b`[p]

@@ -10,9 +10,9 @@ namespace ingot {
 namespace {
 
 TEST(PlanWords, DecisionKindsReadBack) {
-  const std::string_view words[] = {"producer_consumer", "sibling",   "epilogue",
-                                    "prologue",          "composite", "copy",
-                                    "rewrite",           "formula",   "resources"};
+  const std::string_view words[] = {"producer_consumer", "sibling",    "epilogue", "prologue",
+                                    "composite",         "copy",       "rewrite",  "formula",
+                                    "resources",         "measurement"};
   int kind = 0;
   for (const std::string_view word : words) {
     EXPECT_EQ(kind_text(static_cast<DecisionKind>(kind)), word);
@@ -37,6 +37,7 @@ TEST(PlanWords, WhatChangesOneKernelIsNoEdge) {
   EXPECT_FALSE(is_edge(DecisionKind::formula));
   EXPECT_FALSE(is_edge(DecisionKind::rewrite));
   EXPECT_FALSE(is_edge(DecisionKind::resources));
+  EXPECT_FALSE(is_edge(DecisionKind::measurement));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/passes/passes.h"
+#include "plan/choice.h"
 #include "plan/relief.h"
 #include "support/planned.h"
 
@@ -20,14 +21,23 @@ std::string sums(int count, const std::string& dtype, int length) {
   return text + fmt::format("return {} }}", results);
 }
 
-Plan plan_with(const Graph& graph, const std::vector<Relief>& reliefs) {
+Plan plan_with(const Graph& graph, const std::vector<Choice>& choices) {
   PlanOptions options;
-  options.reliefs = reliefs;
+  options.choices = choices;
   return make_plan(graph, device_model("h200"), options);
 }
 
-Relief relief_for(const Graph& graph, const Plan& plan, size_t steps, bool split) {
-  return {part_nodes(make_units(graph), plan.groups.at(0)), steps, split, "300 registers"};
+Choice relief_for(const Graph& graph, const Plan& plan, size_t steps, bool split) {
+  const UnitGraph units = make_units(graph);
+  Choice choice;
+  choice.nodes = part_nodes(units, plan.groups.at(0));
+  choice.steps = steps;
+  choice.found = "together: 300 registers";
+  if (split) {
+    const auto halves = cut(graph, units, plan.groups.at(0), device_model("h200"));
+    choice.parts = {halves->first, halves->second};
+  }
+  return choice;
 }
 
 TEST(Relief, AScheduleIsChangedStepByStep) {

@@ -1,8 +1,9 @@
-// Why two nodes run together, or do not.
+// Why two nodes run together, or do not, and what is known that decides it.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "graph/graph.h"
 
@@ -67,6 +68,22 @@ struct Decision {
   // For a value with several consumers: bytes of both choices.
   std::optional<Sym> bytes_if_materialized, bytes_if_recomputed;
   explicit operator bool() const { return fused; }
+};
+
+// The nodes of one kernel, without views; ascending. `recomputed` ones are another part's.
+struct Part {
+  std::vector<NodeId> nodes, recomputed;
+};
+
+// What is known of some nodes beside what the planner sees, a compiler's report, a measurement or
+// the memory in use, and what is done about it: plan/choice.h.
+struct Choice {
+  std::vector<NodeId> nodes;  // of a group, or of the groups that are to be one
+  std::vector<Part> parts;    // that they run as; none: as one group that is there
+  size_t steps = 0;           // changes of all its schedules, one after the other
+  std::string schedule;       // the one that goes first; empty: the planner's order
+  Reason reason = Reason::spills;
+  std::string found;  // in words
 };
 
 }  // namespace ingot

@@ -96,22 +96,6 @@ struct Plan {
   int64_t separate_kernels = 0;
 };
 
-// The nodes of one kernel, without views; ascending. `recomputed` ones are another part's.
-struct Part {
-  std::vector<NodeId> nodes, recomputed;
-};
-
-// What is known of some nodes beside what the planner sees, a compiler's report, a measurement or
-// the memory in use, and what is done about it: plan/choice.h.
-struct Choice {
-  std::vector<NodeId> nodes;  // of a group, or of the groups that are to be one
-  std::vector<Part> parts;    // that they run as; none: as one group that is there
-  size_t steps = 0;           // changes of all its schedules, one after the other
-  std::string schedule;       // the one that goes first; empty: the planner's order
-  Reason reason = Reason::spills;
-  std::string found;  // in words
-};
-
 struct PlanOptions {
   Numerics numerics = Numerics::exact;
   FusionMode fusion = FusionMode::automatic;

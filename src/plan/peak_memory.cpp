@@ -7,7 +7,7 @@
 namespace ingot {
 namespace {
 
-constexpr size_t most_rounds = 32;     // of undoing one group; then all are undone
+constexpr size_t most_rounds = 12;     // of undoing 1, 2, 4, … groups; then all are undone
 constexpr size_t most_restored = 8;    // undone groups that are tried once more
 constexpr double most_bytes = 0x1p60;  // above: sizes that no memory has
 
@@ -37,9 +37,9 @@ class Peak {
     std::vector<Part> undone;
     for (size_t round = 0; arena(groups_) > separate_; ++round) {
       const std::vector<Part> next =
-          round < most_rounds ? std::vector<Part>{at_the_peak()} : fused_parts();
+          round < most_rounds ? at_the_peak(size_t{1} << round) : fused_parts();
+      if (next.empty()) return;  // nothing is left to undo
       for (const Part& part : next) {
-        if (part.nodes.empty()) return;  // nothing is left to undo
         undo(part, &partition_);
         undone.push_back(part);
       }
@@ -109,8 +109,9 @@ class Peak {
     return count > 1 || (count == 1 && !part.recomputed.empty());
   }
 
-  // Where most waits in memory: the group there, else the one with the largest value that waits.
-  Part at_the_peak() const {
+  // Where most waits in memory: the group there, then those of the largest values that wait; at most
+  // so many.
+  std::vector<Part> at_the_peak(size_t most) const {
     struct Life {
       NodeId value;
       size_t first, last;
@@ -138,12 +139,16 @@ class Peak {
       }
     }
     std::ranges::stable_sort(candidates, std::greater<>());
+    std::vector<Part> found;
+    std::set<size_t> seen;
     for (const auto& [weight, g] : candidates) {
+      if (found.size() == most || !seen.insert(g).second) continue;
       const Part* part = part_of(groups_[g]);
-      if (part != nullptr && is_fused(*part)) return *part;
+      if (part != nullptr && is_fused(*part)) found.push_back(*part);
     }
-    const std::vector<Part> all = fused_parts();
-    return all.empty() ? Part{} : all.front();
+    if (found.empty()) found = fused_parts();
+    if (found.size() > most) found.resize(most);
+    return found;
   }
 
   const Part* part_of(const Group& group) const {

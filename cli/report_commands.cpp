@@ -25,6 +25,10 @@ int explain(const Arguments& arguments) {
 }
 
 int tune(const Arguments& arguments) {
+  if (arguments.register_caps.empty() && !arguments.html.empty()) {
+    throw Error(ErrorKind::unsupported,
+                "tune --html is the page of --register-caps; forms of groups have none yet");
+  }
   Session session = open_session(arguments);
   session.options.sizes = complete_sizes(session);
   const Compiled compiled = compile(session, arguments);

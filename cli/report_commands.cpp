@@ -35,8 +35,7 @@ int tune(const Arguments& arguments) {
   if (!arguments.register_caps.empty()) {
     const std::string json = compiled.register_caps_json(arguments.register_caps);
     if (!arguments.html.empty()) write_whole_file(arguments.html, tune_html(json));
-    fmt::print("{}
-", arguments.json ? json : Compiled::register_caps_text(json));
+    fmt::print("{}\n", arguments.json ? json : Compiled::register_caps_text(json));
     return 0;
   }
   const std::vector<Tensor> inputs = make_inputs(session, session.options.sizes);
@@ -47,8 +46,7 @@ int tune(const Arguments& arguments) {
     json = compiled.tune_json(inputs, {arguments.budget, progress.callback()});
   }
   if (!arguments.html.empty()) write_whole_file(arguments.html, tune_html(json));
-  fmt::print("{}
-", arguments.json ? json : Compiled::tune_text(json));
+  fmt::print("{}\n", arguments.json ? json : Compiled::tune_text(json));
   return 0;
 }
 

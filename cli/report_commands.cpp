@@ -45,7 +45,6 @@ int tune(const Arguments& arguments) {
     ProgressLine progress;
     json = compiled.tune_json(inputs, {arguments.budget, progress.callback()});
   }
-  if (!arguments.html.empty()) write_whole_file(arguments.html, tune_html(json));
   fmt::print("{}\n", arguments.json ? json : Compiled::tune_text(json));
   return 0;
 }

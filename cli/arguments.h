@@ -19,7 +19,7 @@ struct Arguments {
   std::optional<double> rtol, atol;
   int threads = 0;
   int repeats = 0;
-  int port = 0;  // lab; 0: a free one
+  int port = 0;               // lab; 0: a free one
   double budget = 30;         // tune: seconds
   bool allow_memory = false;  // fusion auto
   bool json = false, verbose = false;

@@ -21,8 +21,8 @@ struct Program::State {
 
 struct Compiled::State {
   Options options;
-  Graph source;  // as the user wrote it
-  PlanOptions planning;  // of Options::fusion; measured choices included
+  Graph source;               // as the user wrote it
+  PlanOptions planning;       // of Options::fusion; measured choices included
   ChosenDevice target;        // asked for last: other words of the caller's may be wrong as well
   const DeviceModel& device;  // its model
   Graph graph;                // after the passes

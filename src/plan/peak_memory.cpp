@@ -109,8 +109,8 @@ class Peak {
     return count > 1 || (count == 1 && !part.recomputed.empty());
   }
 
-  // Where most waits in memory: the group there, then those of the largest values that wait; at most
-  // so many.
+  // Where most waits in memory: the group there, then those of the largest values that wait; at
+  // most so many.
   std::vector<Part> at_the_peak(size_t most) const {
     struct Life {
       NodeId value;

@@ -175,6 +175,10 @@ def large(driver, folder):
     require(spent < 10000, f"{spent} ms to draw")
     print(f"large: {drawn} nodes drawn in {spent} ms, {time.time() - begin:.1f} s with the browser's start")
     nothing_overlaps(driver, "large")
+    rows = lambda: len(driver.find_elements(By.CSS_SELECTOR, "#decisions tbody tr"))
+    require(rows() == 400 < len(report["decisions"]), f"{rows()} of {len(report['decisions'])} decisions")
+    driver.find_element(By.CSS_SELECTOR, "#decisions .rest").click()
+    require(rows() == len(report["decisions"]), "not all decisions show")
     require_quiet(driver, "large")
 
 

@@ -69,16 +69,21 @@
       return { name: group.name, what: `kernel ${group.id}, ${counted(group.ops.length, 'op')}`, groups: [group.id], stored: false,
         title: `kernel ${group.id}: ${group.ops.join(', ')}\n${group.reason}` };
     });
-    const edges = [];
+    // One edge for all tensors from one kernel to another.
+    const edges = new Map();
     report.groups.forEach((group, to) => {
       for (const name of group.inputs) {
         const from = maker.get(name);
         if (from === undefined || from >= to) continue;
-        const label = size.has(name) ? bytes(size.get(name)) : '';
-        edges.push({ from, to, kind: 'kept', label, title: `${name}: through memory${label ? `, ${label}` : ''}` });
+        const key = `${from} ${to}`;
+        if (!edges.has(key)) edges.set(key, { from, to, kind: 'kept', names: [], total: 0 });
+        edges.get(key).names.push(name);
+        edges.get(key).total += size.get(name) ?? 0;
       }
     });
-    return { nodes, edges };
+    return { nodes, edges: [...edges.values()].map((edge) => ({ ...edge,
+      label: `${edge.names.length > 1 ? `${edge.names.length} tensors, ` : ''}${bytes(edge.total)}`,
+      title: `through memory: ${edge.names.join(', ')}` })) };
   }
 
   function box(node) {

@@ -35,13 +35,13 @@
   };
 
   const NOTES = {
-    sum: 'sum up', store: 'store a partial each', barrier: 'at a barrier of their own threads',
-    count: 'count themselves in', spin: 'spin until all partials are there',
+    sum: 'summing up', store: 'storing a partial', barrier: 'at a barrier of its own threads',
+    count: 'counting in', spin: 'spinning until all partials are there',
     'cluster barrier': 'at the barrier of the cluster', 'grid barrier': 'at the barrier of the grid',
-    'read if last': 'are not the last', done: 'have ended',
+    'read if last': 'not the last', done: 'at the end',
   };
 
-  // "Block 0–3: sum up; block 4: stores": blocks that do the same in one phrase.
+  // "Blocks 0 to 3: summing up; block 4: storing a partial": blocks that do the same in one phrase.
   function phrase(acts) {
     const together = new Map();
     for (const [block, words] of acts) together.set(words, [...(together.get(words) || []), block]);
@@ -116,9 +116,9 @@
       const total = seen.reduce((sum, value) => sum + value, 0);
       if (world.total === null) world.total = total;
       world.reads.push(total);
-      return `take ${total} from ${seen.length} of ${world.partials.length} partials`;
+      return `taking ${total} from ${seen.length} of ${world.partials.length} partials`;
     }
-    return last ? 'count in, as the last' : NOTES[step];
+    return last ? 'counting in, as the last' : NOTES[step];
   }
 
   function simulate(design, blocks, resident) {

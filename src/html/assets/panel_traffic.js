@@ -84,7 +84,8 @@
     if (second && consumer !== 'together') parts.push(arrow(at(stages) - box / 4, bottom, top + 37, consumer === 'kept' ? 't1' : 'x', step > stages, 'read'));
     if (second) parts.push(arrow(at(stages) + box / 4, top + 37, bottom, 'z', step > stages, 'write'));
     if (spill > 0) {
-      const x = stages > 1 ? (at(0) + at(1)) / 2 : at(0);
+      const after = stages > 2 ? 1 : 0;  // clear of t1's arrow
+      const x = stages > 1 ? (at(after) + at(after + 1)) / 2 : at(0);
       parts.push(arrow(x - 4, top + 37, bottom, '', step > 0, 'spill'), arrow(x + 10, bottom, top + 37, 'spill', step > 0, 'spill'));
     }
     return parts;
@@ -131,7 +132,7 @@
       if (step === 0) return `Each tensor has ${integer(model.count)} · ${model.size} = ${bytes(model.tensor)}. Step runs one stage, in both ways.`;
       if (step > model.stages) return revealed ? `The second consumer: separate kernels moved ${bytes(model.separateBytes)}, fused ones ${bytes(model.fusedBytes)}.` : 'The second consumer runs.';
       const both = `Stage ${step}: the separate kernel reads ${bytes(model.tensor)} and writes ${bytes(model.tensor)}`;
-      const kept = step === 1 && step < model.stages ? 'the fused one reads x and keeps the result in registers'
+      const kept = step === 1 && step < model.stages ? `the fused one reads x and keeps the result in registers${model.consumer === 'kept' ? ', and stores it for g' : ''}`
         : step < model.stages ? 'the fused one moves nothing' : model.stages === 1 ? 'the fused one as well' : 'the fused one writes y';
       return `${both}; ${kept}.`;
     },

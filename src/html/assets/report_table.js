@@ -2,6 +2,7 @@
 (() => {
   const { element, replace } = ingot.dom;
   const { counted } = ingot.format;
+  const drawnAtMost = 400;  // rows, until all are asked for
 
   // columns: [{ name, value(row) for sorting, show(row), number, filter, wrap }]; `filter`: a choice of
   // the column's values stands above the table; `wrap`: its cells take several lines. One row of words searches all columns.
@@ -22,6 +23,13 @@
       return select;
     });
     const made = new Map();   // rows are drawn once
+    let most = drawnAtMost;
+    const all = () => {
+      most = Infinity;
+      show();
+    };
+    const rest = element('button', { type: 'button', class: 'rest', onclick: all });
+    window.addEventListener('beforeprint', all);
 
     function sortBy(index) {
       const down = sorted && sorted.column === index ? !sorted.down : Boolean(columns[index].number);
@@ -48,7 +56,9 @@
         && (asked === '' || columns.some((column) => String(column.value(row) ?? '').toLowerCase().includes(asked))));
       if (sorted) left.sort(compare);
       headings.forEach((heading, index) => heading.setAttribute('aria-sort', sorted && sorted.column === index ? (sorted.down ? 'descending' : 'ascending') : 'none'));
-      replace(body, left.map(line));
+      replace(body, left.slice(0, most).map(line));
+      rest.hidden = left.length <= most;
+      rest.textContent = `Show all ${counted(left.length, noun)}`;
       count.textContent = left.length === rows.length ? counted(rows.length, noun) : `${left.length} of ${counted(rows.length, noun)}`;
     }
 
@@ -56,7 +66,7 @@
     return element('div', {},
       element('div', { class: 'tools' }, words, choices, count),
       element('div', { class: 'scroll tall', tabindex: 0, role: 'region', 'aria-label': label },
-        element('table', {}, element('thead', {}, element('tr', {}, headings)), body)));
+        element('table', {}, element('thead', {}, element('tr', {}, headings)), body)), rest);
   }
 
   ingot.sortedTable = sortedTable;

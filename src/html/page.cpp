@@ -27,7 +27,7 @@ Parts parts_of(Page kind) {
       return {"report.html",
               {"page.css", "report.css"},
               {"dom.js", "format.js", "roofline_chart.js", "kernels.js", "graph_layout.js",
-               "graph_labels.js", "graph_map.js", "graph_view.js", "report_table.js",
+               "graph_labels.js", "graph_map.js", "graph_view.js", "report_table.js", "report_bars.js",
                "report_explain.js", "report_bench.js", "report_tune.js", "report.js"}};
   }
   throw Error(ErrorKind::internal, "an unknown page");

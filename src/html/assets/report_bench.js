@@ -1,37 +1,17 @@
 // The report of `ingot bench`: the ways to run the program, side by side.
 (() => {
-  const { element, svg, drawing, text, replace, whenSized, table } = ingot.dom;
+  const { element, table } = ingot.dom;
   const { bytes, integer, microseconds, significant } = ingot.format;
   const card = (id, title, ...content) => element('section', { class: 'card', id }, element('h2', {}, title), content);
   const VARIANTS = { separate_streams: 'separate, several streams', separate_graph: 'separate, one graph' };
   const named = (variant) => VARIANTS[variant] || variant.replace(/_/g, ' ');
 
-  // A bar to the median, a line from the least to the most, and a dot for each sample where the
-  // report has them.
-  function bars(width, results, key) {
-    const most = Math.max(...results.map((row) => row[key].max ?? row[key].median));
-    const names = Math.min(200, width * 0.36);
-    const room = width - names - 90;
-    const x = (us) => names + (us / most) * room;
-    return drawing(width, results.length * 44 + 4, 'Times', results.map((row, index) => {
-      const y = index * 44;
-      const { min, median, max } = row[key];
-      return [
-        text(0, y + 25, named(row.variant), {}),
-        svg('rect', { class: `bar ${row.variant === 'fused' ? 'measured' : 'predicted'}`, x: names, y: y + 10, width: x(median) - names, height: 22, rx: 3 }),
-        min !== null && max !== null ? svg('path', { class: 'whisker', d: `M${x(min)},${y + 21}L${x(max)},${y + 21}M${x(min)},${y + 15}L${x(min)},${y + 27}M${x(max)},${y + 15}L${x(max)},${y + 27}` }) : null,
-        (row.samples && row.samples[key] ? row.samples[key] : []).map((us) => svg('circle', { class: 'sample', cx: x(us), cy: y + 21, r: 2 })),
-        text(Math.min(x(max ?? median) + 8, width - 82), y + 25, microseconds(median), { class: 'bar-value' }),
-      ];
-    }));
-  }
-
   function times(id, title, results, key) {
     const shown = results.filter((row) => row[key] && row[key].median !== null);
     if (shown.length === 0) return null;
-    const place = element('div', {});
-    whenSized(place, (width) => replace(place, bars(width, shown, key)));
-    return card(id, title, place);
+    return card(id, title, ingot.bars(shown.map((row) => ({
+      name: named(row.variant), us: row[key].median, low: row[key].min, high: row[key].max,
+      samples: row.samples && row.samples[key], kind: row.variant === 'fused' ? 'measured' : 'predicted' }))));
   }
 
   const spread = (times) => (times && times.median !== null ? `${microseconds(times.median)} (${microseconds(times.min)} to ${microseconds(times.max)})` : '–');

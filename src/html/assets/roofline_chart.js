@@ -104,12 +104,17 @@
     const place = axes(width, height, xs, ys);
     const around = ({ x, y }) => ({ left: place.x(x) - 6, right: place.x(x) + 6, top: place.y(y) - 6, bottom: place.y(y) + 6 });
     const roofTop = place.y(roof.compute);
-    const taken = [...shown.map(around), { left: width - 110, right: width, top: roofTop - 22, bottom: roofTop - 2 }];
+    // Below the middle of the slope, where no line crosses it.
+    const start = Math.max(xs[0], ys[0] / roof.bandwidth);
+    const middle = Math.sqrt(start * Math.min(ridge(roof), xs[1]));
+    const slope = { left: place.x(middle) + 12, top: place.y(middle * roof.bandwidth) + 12 };
+    Object.assign(slope, { right: slope.left + 90, bottom: slope.top + 16 });
+    const taken = [...shown.map(around), slope, { left: width - 110, right: width, top: roofTop - 22, bottom: roofTop - 2 }];
     return drawing(width, height, label,
       grid(place, width, height, xs, ys),
       roofLine(place, roof, xs, ys),
       text(width - place.margin.right, place.y(roof.compute) - 8, `${rate(roof.compute)}FLOP/s`, { class: 'roof-label', 'text-anchor': 'end' }),
-      text(place.x(Math.max(xs[0], ys[0] / roof.bandwidth)) + 34, place.y(Math.max(xs[0] * roof.bandwidth, ys[0])) - 5, `${significant(roof.bandwidth)} GB/s`, { class: 'roof-label' }),
+      text(slope.left, slope.bottom - 3, `${significant(roof.bandwidth)} GB/s`, { class: 'roof-label' }),
       arrows.filter(([from, to]) => from.x > 0 && to.x > 0 && from.y > 0 && to.y > 0).map(([from, to]) => arrow(place, from, to)),
       shown.map((point) => mark(place, point, width, taken)));
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Formats the C++ sources with clang-format; --check only looks, and names the files that differ."""
+"""Formats the C++ and JavaScript sources with clang-format; --check only looks, and names the files that differ."""
 import pathlib
 import shutil
 import subprocess
@@ -19,7 +19,7 @@ if not tool:
 listed = subprocess.run(
     ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *PATTERNS],
     cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
-files = [name for name in sorted(set(listed)) if name.endswith((".h", ".cpp")) and (ROOT / name).exists()]
+files = [name for name in sorted(set(listed)) if name.endswith((".h", ".cpp", ".js")) and (ROOT / name).exists()]
 if not files:
     sys.exit(0)
 if "--check" not in sys.argv[1:]:

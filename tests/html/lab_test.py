@@ -160,6 +160,7 @@ def tiling(driver):
 
 def residency(driver):
     panel = Panel(driver, "residency")
+    require(panel.text(".place") == "step 0", f"{panel.text('.place')}: tells how many blocks fit")
     verdict = panel.predict("5")
     require(verdict.startswith("Right."), verdict)
     require("62.5 %" in panel.text(".answer"), panel.text(".answer"))
@@ -185,6 +186,9 @@ def residency(driver):
 
 def synchronization(driver):
     panel = Panel(driver, "synchronization")
+    for _ in range(4):
+        panel.click("step")
+    require("taking the total" in panel.text(".say") and "9" not in panel.text(".say"), panel.text(".say"))
     verdict = panel.predict("small")
     require(verdict.startswith("Right.") and "takes 9" in verdict and "23" in verdict, verdict)
     outcomes = {("spin", "6", "4"): "never ends", ("spin", "4", "4"): "right total",

@@ -9,9 +9,12 @@ const ingot = {};
   function fill(node, attributes, children) {
     for (const [name, value] of Object.entries(attributes)) {
       if (value === undefined || value === null || value === false) continue;
-      if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
-      else if (name === 'style') Object.assign(node.style, value);
-      else node.setAttribute(name, value === true ? '' : value);
+      if (name.startsWith('on'))
+        node.addEventListener(name.slice(2), value);
+      else if (name === 'style')
+        Object.assign(node.style, value);
+      else
+        node.setAttribute(name, value === true ? '' : value);
     }
     for (const child of children.flat(Infinity)) {
       if (child === undefined || child === null || child === false) continue;
@@ -22,19 +25,19 @@ const ingot = {};
 
   // element('p', { class: 'claim', onclick: handler }, 'text', node, [nodes])
   const element = (name, attributes = {}, ...children) =>
-    fill(document.createElement(name), attributes, children);
+      fill(document.createElement(name), attributes, children);
   const svg = (name, attributes = {}, ...children) =>
-    fill(document.createElementNS(SVG, name), attributes, children);
+      fill(document.createElementNS(SVG, name), attributes, children);
   const replace = (node, ...children) => {
     node.replaceChildren();
     return fill(node, {}, children);
   };
 
   // A drawing as wide as its place, so that its text has the page's size on every screen.
-  const drawing = (width, height, label, ...children) =>
-    svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label },
-        ...children);
-  const text = (x, y, content, attributes = {}) => svg('text', { x, y, ...attributes }, content);
+  const drawing = (width, height, label, ...children) => svg(
+      'svg', {width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label},
+      ...children);
+  const text = (x, y, content, attributes = {}) => svg('text', {x, y, ...attributes}, content);
 
   // Calls `draw(width)` now and whenever the width of `node` changes.
   function whenSized(node, draw) {
@@ -52,13 +55,18 @@ const ingot = {};
 
   function table(headings, rows, attributes = {}) {
     const cell = (name, value) =>
-      element(name, { class: typeof value === 'number' ? 'number' : null }, value);
-    return element('table', attributes,
-      element('thead', {}, element('tr', {}, headings.map((heading) => element('th', { scope: 'col' }, heading)))),
-      element('tbody', {}, rows.map((row) => element('tr', {}, row.map((value) => cell('td', value))))));
+        element(name, {class: typeof value === 'number' ? 'number' : null}, value);
+    return element(
+        'table', attributes,
+        element(
+            'thead', {},
+            element('tr', {}, headings.map((heading) => element('th', {scope: 'col'}, heading)))),
+        element(
+            'tbody', {},
+            rows.map((row) => element('tr', {}, row.map((value) => cell('td', value))))));
   }
 
   const data = () => JSON.parse(document.getElementById('data').textContent);
 
-  ingot.dom = { element, svg, replace, drawing, text, whenSized, table, data };
+  ingot.dom = {element, svg, replace, drawing, text, whenSized, table, data};
 })();

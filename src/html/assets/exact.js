@@ -2,10 +2,10 @@
 // A value is { sign: 1 | -1, n, d } with BigInt n / d, or { sign, infinite }, or { nan }.
 (() => {
   const FORMATS = {
-    bf16: { name: 'bf16', precision: 8, least: -126, most: 127, exponentBits: 8 },
-    f32: { name: 'f32', precision: 24, least: -126, most: 127, exponentBits: 8 },
+    bf16: {name: 'bf16', precision: 8, least: -126, most: 127, exponentBits: 8},
+    f32: {name: 'f32', precision: 24, least: -126, most: 127, exponentBits: 8},
   };
-  const NAN = { nan: true };
+  const NAN = {nan: true};
   const largestExponent = 400;  // of a decimal text: beyond every format here
 
   const finite = (value) => !value.nan && !value.infinite;
@@ -18,18 +18,18 @@
     const text = source.trim().toLowerCase().replace('−', '-');
     if (/^[+-]?nan$/.test(text)) return NAN;
     const sign = text.startsWith('-') ? -1 : 1;
-    if (/^[+-]?inf(inity)?$/.test(text)) return { sign, infinite: true };
+    if (/^[+-]?inf(inity)?$/.test(text)) return {sign, infinite: true};
     const parts = /^[+-]?(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,6}))?$/.exec(text);
     if (!parts || (parts[1] === '' && !parts[2])) return null;
     const exponent = Number(parts[3] || 0) - (parts[2] || '').length;
     if (Math.abs(exponent) > largestExponent || text.length > largestExponent) return null;
     const digits = BigInt(parts[1] + (parts[2] || ''));
     const power = 10n ** BigInt(Math.abs(exponent));
-    return exponent < 0 ? { sign, n: digits, d: power } : { sign, n: digits * power, d: 1n };
+    return exponent < 0 ? {sign, n: digits, d: power} : {sign, n: digits * power, d: 1n};
   }
 
   // Of the leading bit: 2^result <= n / d < 2^(result + 1).
-  function exponentOf({ n, d }) {
+  function exponentOf({n, d}) {
     const guess = bitLength(n) - bitLength(d);
     return shifted(n, -guess) < shifted(d, guess) ? guess - 1 : guess;
   }
@@ -43,15 +43,15 @@
     const rest = 2n * (n % d);
     let m = n / d;
     if (rest > d || (rest === d && m % 2n === 1n)) m += 1n;
-    if (bitLength(m) + quantum - 1 > format.most) return { sign: value.sign, infinite: true };
-    return { sign: value.sign, n: shifted(m, quantum), d: shifted(1n, -quantum) };
+    if (bitLength(m) + quantum - 1 > format.most) return {sign: value.sign, infinite: true};
+    return {sign: value.sign, n: shifted(m, quantum), d: shifted(1n, -quantum)};
   }
 
   function multiply(a, b) {
     if (a.nan || b.nan) return NAN;
     const sign = a.sign * b.sign;
-    if (a.infinite || b.infinite) return zero(a) || zero(b) ? NAN : { sign, infinite: true };
-    return { sign, n: a.n * b.n, d: a.d * b.d };
+    if (a.infinite || b.infinite) return zero(a) || zero(b) ? NAN : {sign, infinite: true};
+    return {sign, n: a.n * b.n, d: a.d * b.d};
   }
 
   function add(a, b) {
@@ -63,10 +63,10 @@
     const n = BigInt(a.sign) * a.n * b.d + BigInt(b.sign) * b.n * a.d;
     // A sum that is zero is +0, but for two negative zeros.
     const sign = n < 0n || (n === 0n && a.sign < 0 && b.sign < 0) ? -1 : 1;
-    return { sign, n: n < 0n ? -n : n, d: a.d * b.d };
+    return {sign, n: n < 0n ? -n : n, d: a.d * b.d};
   }
 
-  const negative = (a) => (a.nan ? NAN : { ...a, sign: -a.sign });
+  const negative = (a) => (a.nan ? NAN : {...a, sign: -a.sign});
   const subtract = (a, b) => add(a, negative(b));
   // Exact product and sum; the caller rounds once.
   const fusedMultiplyAdd = (a, b, c) => add(multiply(a, b), c);
@@ -97,9 +97,15 @@
   function bits(format, value) {
     const fractionBits = format.precision - 1;
     const ones = '1'.repeat(format.exponentBits);
-    if (value.nan) return { sign: '0', exponent: ones, fraction: '1' + '0'.repeat(fractionBits - 1) };
+    if (value.nan)
+      return {
+        sign: '0',
+        exponent: ones,
+        fraction: '1' +
+            '0'.repeat(fractionBits - 1)
+      };
     const sign = value.sign < 0 ? '1' : '0';
-    if (value.infinite) return { sign, exponent: ones, fraction: '0'.repeat(fractionBits) };
+    if (value.infinite) return {sign, exponent: ones, fraction: '0'.repeat(fractionBits)};
     const bias = format.most;
     const exponent = zero(value) ? format.least : Math.max(exponentOf(value), format.least);
     const quantum = exponent - fractionBits;
@@ -121,7 +127,19 @@
   }
 
   ingot.exact = {
-    FORMATS, parse, round, add, subtract, multiply, fusedMultiplyAdd, equal, toNumber, bits, show,
-    finite, zero, exponentOf,
+    FORMATS,
+    parse,
+    round,
+    add,
+    subtract,
+    multiply,
+    fusedMultiplyAdd,
+    equal,
+    toNumber,
+    bits,
+    show,
+    finite,
+    zero,
+    exponentOf,
   };
 })();

@@ -31,12 +31,13 @@
   const flops = (value) => scaled(value, ['FLOP', 'kFLOP', 'MFLOP', 'GFLOP', 'TFLOP', 'PFLOP']);
   // "4,000,000 B (4 MB)": the count and its size.
   const exactBytes = (value) =>
-    Math.abs(value) < 1000 ? `${integer(value)} B` : `${integer(value)} B (${bytes(value)})`;
-  const microseconds = (value) =>
-    value >= 1e6 ? `${significant(value / 1e6)} s` : value >= 1e4 ? `${significant(value / 1e3)} ms`
-                                                                  : `${significant(value)} µs`;
+      Math.abs(value) < 1000 ? `${integer(value)} B` : `${integer(value)} B (${bytes(value)})`;
+  const microseconds = (value) => value >= 1e6 ? `${significant(value / 1e6)} s` :
+      value >= 1e4 ? `${significant(value / 1e3)} ms` :
+                     `${significant(value)} µs`;
   const percent = (share) => `${significant(100 * share)} %`;
-  const counted = (count, noun, plural = `${noun}s`) => `${integer(count)} ${count === 1 ? noun : plural}`;
+  const counted = (count, noun, plural = `${noun}s`) =>
+      `${integer(count)} ${count === 1 ? noun : plural}`;
 
-  ingot.format = { significant, integer, bytes, flops, exactBytes, microseconds, percent, counted };
+  ingot.format = {significant, integer, bytes, flops, exactBytes, microseconds, percent, counted};
 })();

@@ -1,9 +1,9 @@
 // A layered drawing of a directed acyclic graph, from the top down.
 //
-// layout(nodes, edges): nodes [{ width, height }], edges [[from, to]] by position, those into a node
-// before those out of it. Gives { width, height, places: [{ x, y }] (centres), routes: [[{ x, y }]] }, a route for
-// each edge. Layers by longest path; long edges get a bend in each layer they cross; the order in a
-// layer is that of its neighbours' mean position, swept down and up.
+// layout(nodes, edges): nodes [{ width, height }], edges [[from, to]] by position, those into a
+// node before those out of it. Gives { width, height, places: [{ x, y }] (centres), routes: [[{ x,
+// y }]] }, a route for each edge. Layers by longest path; long edges get a bend in each layer they
+// cross; the order in a layer is that of its neighbours' mean position, swept down and up.
 (() => {
   const gapX = 22;
   const gapY = 46;
@@ -26,11 +26,13 @@
   // Nodes and bends in one list of items, edges only between neighbouring layers.
   function withBends(nodes, edges) {
     const layer = layersOf(nodes, edges);
-    const items = nodes.map((node, index) => ({ width: node.width, height: node.height, layer: layer[index], up: [], down: [], x: 0 }));
+    const items = nodes.map(
+        (node, index) => (
+            {width: node.width, height: node.height, layer: layer[index], up: [], down: [], x: 0}));
     const paths = edges.map(([from, to]) => {
       const path = [from];
       for (let at = layer[from] + 1; at < layer[to]; at += 1) {
-        items.push({ width: bendWidth, height: 0, layer: at, up: [], down: [], x: 0 });
+        items.push({width: bendWidth, height: 0, layer: at, up: [], down: [], x: 0});
         path.push(items.length - 1);
       }
       path.push(to);
@@ -40,23 +42,31 @@
       }
       return path;
     });
-    return { items, paths };
+    return {items, paths};
   }
 
   const mean = (list) => list.reduce((sum, value) => sum + value, 0) / list.length;
 
   function orderLayers(items) {
     const layers = [];
-    items.forEach((item, index) => { (layers[item.layer] = layers[item.layer] || []).push(index); });
+    items.forEach((item, index) => {
+      (layers[item.layer] = layers[item.layer] || []).push(index);
+    });
     for (let at = 0; at < layers.length; at += 1) layers[at] = layers[at] || [];
     const position = items.map(() => 0);
-    const number = (layer) => layer.forEach((index, place) => { position[index] = place; });
+    const number = (layer) => layer.forEach((index, place) => {
+      position[index] = place;
+    });
     layers.forEach(number);
     for (let sweep = 0; sweep < sweeps; sweep += 1) {
       const side = sweep % 2 === 0 ? 'up' : 'down';
       for (const layer of side === 'up' ? layers : [...layers].reverse()) {
-        const wish = new Map(layer.map((index) => [index, items[index][side].length > 0
-          ? mean(items[index][side].map((other) => position[other])) : position[index]]));
+        const wish = new Map(layer.map(
+            (index) =>
+                [index,
+                 items[index][side].length > 0 ?
+                     mean(items[index][side].map((other) => position[other])) :
+                     position[index]]));
         layer.sort((one, other) => wish.get(one) - wish.get(other) || one - other);
         number(layer);
       }
@@ -68,13 +78,18 @@
   function placeLayer(layer, items, wish) {
     const room = (i) => (items[layer[i - 1]].width + items[layer[i]].width) / 2 + gapX;
     const fromLeft = [];
-    layer.forEach((index, i) => { fromLeft[i] = i === 0 ? wish[i] : Math.max(wish[i], fromLeft[i - 1] + room(i)); });
+    layer.forEach((index, i) => {
+      fromLeft[i] = i === 0 ? wish[i] : Math.max(wish[i], fromLeft[i - 1] + room(i));
+    });
     const fromRight = [];
     for (let i = layer.length - 1; i >= 0; i -= 1) {
-      fromRight[i] = i === layer.length - 1 ? wish[i] : Math.min(wish[i], fromRight[i + 1] - room(i + 1));
+      fromRight[i] =
+          i === layer.length - 1 ? wish[i] : Math.min(wish[i], fromRight[i + 1] - room(i + 1));
     }
     // Both keep the distances, and so does their mean.
-    layer.forEach((index, i) => { items[index].x = (fromLeft[i] + fromRight[i]) / 2; });
+    layer.forEach((index, i) => {
+      items[index].x = (fromLeft[i] + fromRight[i]) / 2;
+    });
   }
 
   function placeItems(layers, items) {
@@ -90,7 +105,8 @@
       const side = sweep % 2 === 0 ? 'up' : 'down';
       for (const layer of side === 'up' ? layers : [...layers].reverse()) {
         placeLayer(layer, items, layer.map((index) => {
-          const near = items[index][side].length > 0 ? items[index][side] : items[index][side === 'up' ? 'down' : 'up'];
+          const near = items[index][side].length > 0 ? items[index][side] :
+                                                       items[index][side === 'up' ? 'down' : 'up'];
           return near.length > 0 ? mean(near.map((other) => items[other].x)) : items[index].x;
         }));
       }
@@ -98,7 +114,7 @@
   }
 
   function layout(nodes, edges) {
-    const { items, paths } = withBends(nodes, edges);
+    const {items, paths} = withBends(nodes, edges);
     const layers = orderLayers(items);
     placeItems(layers, items);
     let y = 0;
@@ -110,7 +126,7 @@
     const left = items.reduce((least, item) => Math.min(least, item.x - item.width / 2), Infinity);
     const right = items.reduce((most, item) => Math.max(most, item.x + item.width / 2), -Infinity);
     for (const item of items) item.x -= left;
-    const point = (index) => ({ x: items[index].x, y: items[index].y });
+    const point = (index) => ({x: items[index].x, y: items[index].y});
     return {
       width: items.length > 0 ? right - left : 0,
       height: Math.max(0, y - gapY),

@@ -1,6 +1,7 @@
-// The whole graph, small, in a corner of its window: where the window is, and a way to go elsewhere.
+// The whole graph, small, in a corner of its window: where the window is, and a way to go
+// elsewhere.
 (() => {
-  const { svg } = ingot.dom;
+  const {svg} = ingot.dom;
   const widest = 130;
   const margin = 10;
   const neededFrom = 0.35;  // where the whole graph fits at this scale, no map is needed
@@ -8,14 +9,19 @@
 
   // view: of graph_view.js; nodes with width and height. Gives { node, follow() }.
   function graphMap(view, nodes) {
-    const { frame, drawn } = view;
-    const window = svg('rect', { class: 'map-window' });
-    const boxes = nodes.map((node, index) => svg('rect', {
-      class: node.groups.length > 0 ? `map-node group-${node.groups[0] % 8}` : 'map-node', width: node.width, height: node.height,
-      x: drawn.places[index].x - node.width / 2, y: drawn.places[index].y - node.height / 2 }));
+    const {frame, drawn} = view;
+    const window = svg('rect', {class: 'map-window'});
+    const boxes = nodes.map(
+        (node, index) => svg('rect', {
+          class: node.groups.length > 0 ? `map-node group-${node.groups[0] % 8}` : 'map-node',
+          width: node.width,
+          height: node.height,
+          x: drawn.places[index].x - node.width / 2,
+          y: drawn.places[index].y - node.height / 2
+        }));
     const content = svg('g', {}, boxes, window);
-    const ground = svg('rect', { class: 'map-ground', rx: 6 });
-    const node = svg('g', { class: 'map', 'aria-hidden': true }, ground, content);
+    const ground = svg('rect', {class: 'map-ground', rx: 6});
+    const node = svg('g', {class: 'map', 'aria-hidden': true}, ground, content);
     let scale = 1;
 
     function follow() {
@@ -28,18 +34,26 @@
       const [ownWidth, ownHeight] = [drawn.width * scale + 12, drawn.height * scale + 12];
       node.setAttribute('transform', `translate(${width - ownWidth - margin},${margin})`);
       content.setAttribute('transform', `translate(6,6) scale(${scale})`);
-      const put = (rect, values) => Object.entries(values).forEach(([name, value]) => rect.setAttribute(name, value));
-      put(ground, { width: ownWidth, height: ownHeight });
+      const put = (rect, values) =>
+          Object.entries(values).forEach(([name, value]) => rect.setAttribute(name, value));
+      put(ground, {width: ownWidth, height: ownHeight});
       // What the window shows, cut at the graph's edges.
       const [left, top] = [Math.max(0, -view.x / view.scale), Math.max(0, -view.y / view.scale)];
       const right = Math.min(drawn.width, (width - view.x) / view.scale);
       const bottom = Math.min(drawn.height, (height - view.y) / view.scale);
-      put(window, { x: left, y: top, width: Math.max(0, right - left), height: Math.max(0, bottom - top), 'stroke-width': 1.5 / scale });
+      put(window, {
+        x: left,
+        y: top,
+        width: Math.max(0, right - left),
+        height: Math.max(0, bottom - top),
+        'stroke-width': 1.5 / scale
+      });
     }
 
     const go = (event) => {
       const rect = ground.getBoundingClientRect();
-      view.center({ x: (event.clientX - rect.left - 6) / scale, y: (event.clientY - rect.top - 6) / scale });
+      view.center(
+          {x: (event.clientX - rect.left - 6) / scale, y: (event.clientY - rect.top - 6) / scale});
     };
     node.addEventListener('pointerdown', (event) => {
       event.stopPropagation();
@@ -51,7 +65,7 @@
       event.stopPropagation();
       go(event);
     });
-    return { node, follow };
+    return {node, follow};
   }
 
   ingot.graphMap = graphMap;

@@ -1,44 +1,58 @@
 // Blocks of a grid that need a value of all of them: what each does at each moment.
 //
-// simulate(design, blocks, resident) gives the moments: [{ blocks: [state], partials: [number | null],
-// note }], and the outcome: 'right', 'small' (somebody took an unfinished total), 'never' (no
-// progress) or 'refused' (the launch fails).
+// simulate(design, blocks, resident) gives the moments: [{ blocks: [state], partials: [number |
+// null], note }], and the outcome: 'right', 'small' (somebody took an unfinished total), 'never'
+// (no progress) or 'refused' (the launch fails).
 (() => {
   const VALUES = [3, 1, 4, 1, 5, 9, 2, 6];  // each block's share of the total
   const portableCluster = 8;
 
   const DESIGNS = {
     block_barrier: {
-      name: 'a block barrier only', supported: false,
+      name: 'a block barrier only',
+      supported: false,
       program: ['sum', 'store', 'barrier', 'read', 'done'],
     },
     spin: {
-      name: 'spinning on the other blocks', supported: false,
+      name: 'spinning on the other blocks',
+      supported: false,
       program: ['sum', 'store', 'spin', 'read', 'done'],
     },
     kernel_boundary: {
-      name: '1. kernel boundary', supported: true,
-      program: ['sum', 'store', 'done'], second: ['read', 'done'],
+      name: '1. kernel boundary',
+      supported: true,
+      program: ['sum', 'store', 'done'],
+      second: ['read', 'done'],
     },
     last_arriving: {
-      name: '2. last-arriving block, ordered partials', supported: true,
+      name: '2. last-arriving block, ordered partials',
+      supported: true,
       program: ['sum', 'store', 'count', 'read if last', 'done'],
     },
     cluster: {
-      name: '3. cluster barrier', supported: true, all: true,
+      name: '3. cluster barrier',
+      supported: true,
+      all: true,
       program: ['sum', 'store', 'cluster barrier', 'read', 'done'],
     },
     cooperative: {
-      name: '4. cooperative launch, grid barrier', supported: true, all: true,
+      name: '4. cooperative launch, grid barrier',
+      supported: true,
+      all: true,
       program: ['sum', 'store', 'grid barrier', 'read', 'done'],
     },
   };
 
   const NOTES = {
-    sum: 'summing up', store: 'storing a partial', barrier: 'at a barrier of its own threads',
-    count: 'counting in', spin: 'spinning until all partials are there',
-    'cluster barrier': 'at the barrier of the cluster', 'grid barrier': 'at the barrier of the grid',
-    'read if last': 'not the last', done: 'at the end',
+    sum: 'summing up',
+    store: 'storing a partial',
+    barrier: 'at a barrier of its own threads',
+    count: 'counting in',
+    spin: 'spinning until all partials are there',
+    'cluster barrier': 'at the barrier of the cluster',
+    'grid barrier': 'at the barrier of the grid',
+    'read if last': 'not the last',
+    done: 'at the end',
   };
 
   // "Blocks 0 to 3: summing up; block 4: storing a partial": blocks that do the same in one phrase.
@@ -49,17 +63,19 @@
       const inRow = blocks.length > 2 && blocks.every((block, i) => block === blocks[0] + i);
       return inRow ? `${blocks[0]} to ${blocks[blocks.length - 1]}` : blocks.join(' and ');
     };
-    const parts = [...together].map(([words, blocks]) => `block${blocks.length > 1 ? 's' : ''} ${list(blocks)}: ${words}`);
+    const parts = [...together].map(
+        ([words, blocks]) => `block${blocks.length > 1 ? 's' : ''} ${list(blocks)}: ${words}`);
     const text = parts.join('; ');
     return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
   }
 
   function refusal(design, blocks, resident) {
-    if (design === 'cluster' && blocks > portableCluster) return `a cluster has at most ${portableCluster} blocks`;
+    if (design === 'cluster' && blocks > portableCluster)
+      return `a cluster has at most ${portableCluster} blocks`;
     if (DESIGNS[design].all && blocks > resident) {
-      return design === 'cluster'
-        ? `the ${blocks} blocks of a cluster have to be resident together, and ${resident} fit`
-        : `a cooperative launch of ${blocks} blocks where ${resident} fit fails with an error`;
+      return design === 'cluster' ?
+          `the ${blocks} blocks of a cluster have to be resident together, and ${resident} fit` :
+          `a cooperative launch of ${blocks} blocks where ${resident} fit fails with an error`;
     }
     return '';
   }
@@ -67,10 +83,10 @@
   // One pass of a kernel over its blocks. Reads see what was stored in earlier moments.
   function pass(program, world, resident, moments, kernel) {
     const blocks = world.partials.length;
-    const at = Array(blocks).fill(-1);   // -1: not started
+    const at = Array(blocks).fill(-1);  // -1: not started
     const finished = (block) => at[block] === program.length - 1;
     while (!at.every((_, block) => finished(block))) {
-      const before = { partials: [...world.partials], at: [...at] };
+      const before = {partials: [...world.partials], at: [...at]};
       const running = at.filter((place, block) => place >= 0 && !finished(block)).length;
       let free = resident - running;
       const acts = [];
@@ -90,9 +106,12 @@
       moments.push({
         kernel,
         blocks: at.map((place) => (place < 0 ? 'waiting' : program[place])),
-        partials: [...world.partials], total: world.total, arrived: world.arrived,
-        note: stuck ? 'No block can go on: the resident ones wait for blocks that cannot start until one of them ends.'
-          : phrase(acts),
+        partials: [...world.partials],
+        total: world.total,
+        arrived: world.arrived,
+        note: stuck ?
+            'No block can go on: the resident ones wait for blocks that cannot start until one of them ends.' :
+            phrase(acts),
       });
       if (stuck) return false;
     }
@@ -122,24 +141,39 @@
   }
 
   function simulate(design, blocks, resident) {
-    const { program, second } = DESIGNS[design];
+    const {program, second} = DESIGNS[design];
     const right = VALUES.slice(0, blocks).reduce((sum, value) => sum + value, 0);
-    const world = { partials: Array(blocks).fill(null), total: null, arrived: 0, last: null, reads: [] };
-    const start = { kernel: 0, blocks: Array(blocks).fill('waiting'), partials: [...world.partials], total: null, arrived: 0, note: `${blocks} blocks, of which ${resident} fit on the device at once.` };
+    const world =
+        {partials: Array(blocks).fill(null), total: null, arrived: 0, last: null, reads: []};
+    const start = {
+      kernel: 0,
+      blocks: Array(blocks).fill('waiting'),
+      partials: [...world.partials],
+      total: null,
+      arrived: 0,
+      note: `${blocks} blocks, of which ${resident} fit on the device at once.`
+    };
     const moments = [start];
     const why = refusal(design, blocks, resident);
     if (why) {
-      moments.push({ ...start, note: `Refused: ${why}.` });
-      return { moments, right, first: null, outcome: 'refused', why };
+      moments.push({...start, note: `Refused: ${why}.`});
+      return {moments, right, first: null, outcome: 'refused', why};
     }
     let ended = pass(program, world, resident, moments, 1);
     if (ended && second) {
-      moments.push({ ...moments[moments.length - 1], blocks: Array(blocks).fill('waiting'), kernel: 2, note: 'The first kernel has ended: all its stores are visible to the next one.' });
+      moments.push({
+        ...moments[moments.length - 1],
+        blocks: Array(blocks).fill('waiting'),
+        kernel: 2,
+        note: 'The first kernel has ended: all its stores are visible to the next one.'
+      });
       ended = pass(second, world, resident, moments, 2);
     }
-    const outcome = !ended ? 'never' : world.reads.some((total) => total !== right) ? 'small' : 'right';
-    return { moments, right, first: world.total, outcome, why: '' };
+    const outcome = !ended                           ? 'never' :
+        world.reads.some((total) => total !== right) ? 'small' :
+                                                       'right';
+    return {moments, right, first: world.total, outcome, why: ''};
   }
 
-  ingot.grid = { DESIGNS, simulate };
+  ingot.grid = {DESIGNS, simulate};
 })();

@@ -3,125 +3,21 @@
 //
 // A panel is an object:
 //   id, title, claim        what it shows, in a sentence
-//   fields                  [{ name, label, unit, kind: number | choice | check | text, value, … }];
+//   fields                  [{ name, label, unit, kind: number | choice | check | text, value, …
+//   }];
 //                           `when(values)`: shown only then; `chosen(value)`: other fields' values
 //   model(values)           what the fields mean: a plain object, computed afresh at each change
-//   steps(model)            number of the last step; the first is 0
+//   steps(model)            number of the last step; the first is 0. `countIsAnswer`: it would tell
 //   draw(width, model, step, revealed)   nodes; without `revealed` no number of the answer
 //   say(model, step, revealed)           what this step shows, a sentence
-//   prediction              { label, unit, choices?, answer(model), right?(typed, model), because(model) }
-//   answer(model)           rows of the answer: [[what, value, how]]
-//   more(model, frame)      nodes below, optional; follow(below, step): marks in them what a step shows
+//   prediction              { label, unit, choices?, answer(model), right?(typed, model),
+//   because(model) } answer(model)           rows of the answer: [[what, value, how]] more(model,
+//   frame)      nodes below, optional; follow(below, step): marks in them what a step shows
 //   question                { text, choices: [[text, right, reasoning]] }
 (() => {
-  const { element, replace, whenSized } = ingot.dom;
-  const { significant } = ingot.format;
+  const {element, replace, whenSized} = ingot.dom;
   const calm = () => window.matchMedia('(prefers-reduced-motion: reduce)').matches;
   const beat = () => (calm() ? 1500 : 800);  // ms a step of Play
-
-  // A slider goes along the logarithm where a field says so.
-  const sliderSteps = 200;
-  const toSlider = (field, value) => {
-    const at = field.log
-      ? Math.log(value / field.min) / Math.log(field.max / field.min)
-      : (value - field.min) / (field.max - field.min);
-    return Math.round(sliderSteps * Math.min(1, Math.max(0, at)));
-  };
-  const fromSlider = (field, at) => {
-    const share = at / sliderSteps;
-    const value = field.log ? field.min * (field.max / field.min) ** share
-                            : field.min + share * (field.max - field.min);
-    if (field.powers) return 2 ** Math.round(Math.log2(value));
-    if (field.whole) return Math.round(value / (field.step || 1)) * (field.step || 1);
-    return Number(value.toPrecision(2));
-  };
-
-  function numberField(field, id, changed) {
-    const problem = element('span', { class: 'problem', id: `${id}-problem`, role: 'alert' });
-    const input = element('input', {
-      id, type: 'number', min: field.min, max: field.max, step: 'any', value: field.value,
-      inputmode: 'decimal', 'aria-describedby': `${id}-problem`,
-    });
-    const slider = element('input', {
-      type: 'range', min: 0, max: sliderSteps, step: 1, value: toSlider(field, field.value),
-      'aria-label': `${field.label}, slider`,
-    });
-    const wrong = (value) => {
-      if (input.value.trim() === '' || !Number.isFinite(value)) return 'a number';
-      if (value < field.min || value > field.max) return `${significant(field.min, 6)} to ${significant(field.max, 12)}`;
-      if (field.whole && !Number.isInteger(value)) return 'a whole number';
-      if (field.powers && !Number.isInteger(Math.log2(value))) return 'a power of two';
-      return '';
-    };
-    input.addEventListener('input', () => {
-      const value = Number(input.value);
-      problem.textContent = wrong(value);
-      input.setAttribute('aria-invalid', problem.textContent !== '');
-      if (problem.textContent) return;
-      slider.value = toSlider(field, value);
-      changed(value);
-    });
-    slider.addEventListener('input', () => {
-      const value = fromSlider(field, Number(slider.value));
-      input.value = value;
-      problem.textContent = '';
-      input.setAttribute('aria-invalid', false);
-      changed(value);
-    });
-    const set = (value) => {
-      input.value = value;
-      slider.value = toSlider(field, value);
-      problem.textContent = '';
-      input.setAttribute('aria-invalid', false);
-    };
-    return {
-      set,
-      node: element('div', { class: 'field' },
-        element('label', { for: id }, field.label),
-        element('span', { class: 'entry' }, input, element('span', { class: 'unit' }, field.unit || '')),
-        slider, problem),
-    };
-  }
-
-  function choiceField(field, id, changed) {
-    const select = element('select', { id, onchange: () => changed(select.value) },
-      field.choices.map(([value, label]) => element('option', { value, selected: value === field.value }, label)));
-    return {
-      set: (value) => { select.value = value; },
-      node: element('div', { class: field.half ? 'field' : 'field wide' }, element('label', { for: id }, field.label), select),
-    };
-  }
-
-  function checkField(field, id, changed) {
-    const box = element('input', { id, type: 'checkbox', checked: field.value, onchange: () => changed(box.checked) });
-    return {
-      set: (value) => { box.checked = value; },
-      node: element('div', { class: 'field check' }, box, element('label', { for: id }, field.label)),
-    };
-  }
-
-  function textField(field, id, changed) {
-    const problem = element('span', { class: 'problem', role: 'alert', id: `${id}-problem` });
-    const input = element('input', {
-      id, type: 'text', value: field.value, autocomplete: 'off', spellcheck: 'false', 'aria-describedby': `${id}-problem`,
-    });
-    input.addEventListener('input', () => {
-      problem.textContent = field.wrong(input.value);
-      input.setAttribute('aria-invalid', problem.textContent !== '');
-      if (!problem.textContent) changed(input.value);
-    });
-    return {
-      set: (value) => {
-        input.value = value;
-        problem.textContent = '';
-        input.setAttribute('aria-invalid', false);
-      },
-      node: element('div', { class: 'field' }, element('label', { for: id }, field.label),
-        element('span', { class: 'entry' }, input), problem),
-    };
-  }
-
-  const makers = { number: numberField, choice: choiceField, check: checkField, text: textField };
 
   const near = (typed, value) => Math.abs(typed - value) <= 0.01 * Math.abs(value) + 1e-12;
 
@@ -144,36 +40,53 @@
     }
 
     build() {
-      const { panel } = this;
+      const {panel} = this;
       this.figure = element('figure', {
-        tabindex: 0, 'aria-label': `${panel.title}: drawing. Arrow keys step, space plays.`,
+        tabindex: 0,
+        'aria-label': `${panel.title}: drawing. Arrow keys step, space plays.`,
         onkeydown: (event) => this.key(event),
       });
-      this.saying = element('p', { class: 'say', 'aria-live': 'polite' });
-      this.place = element('span', { class: 'place' });
-      this.playButton = element('button', { type: 'button', class: 'play', onclick: () => this.togglePlay() }, 'Play');
-      this.answer = element('div', { class: 'answer', 'aria-live': 'polite' });
-      this.below = element('div', { class: 'more' });
+      this.saying = element('p', {class: 'say', 'aria-live': 'polite'});
+      this.place = element('span', {class: 'place'});
+      this.playButton = element(
+          'button', {type: 'button', class: 'play', onclick: () => this.togglePlay()}, 'Play');
+      this.answer = element('div', {class: 'answer', 'aria-live': 'polite'});
+      this.below = element('div', {class: 'more'});
       // Not the address's name: a browser would scroll to it.
-      return element('section', { class: 'panel', id: `panel-${panel.id}`, role: 'tabpanel', 'aria-labelledby': `tab-${panel.id}`, tabindex: -1 },
-        element('h2', {}, panel.title), element('p', { class: 'claim' }, panel.claim),
-        element('div', { class: 'columns' },
-          element('div', { class: 'side' },
-            element('div', { class: 'fields' }, panel.fields.map((field) => this.field(field))),
-            this.prediction(), this.answer),
-          element('div', { class: 'stage' },
-            element('div', { class: 'tools' },
-              element('button', { type: 'button', class: 'reset', onclick: () => this.reset() }, 'Reset'),
-              this.playButton,
-              element('button', { type: 'button', class: 'step', onclick: () => this.advance(1) }, 'Step'),
-              this.place),
-            this.figure, this.saying)),
-        this.below, this.question());
+      return element(
+          'section', {
+            class: 'panel',
+            id: `panel-${panel.id}`,
+            role: 'tabpanel',
+            'aria-labelledby': `tab-${panel.id}`,
+            tabindex: -1
+          },
+          element('h2', {}, panel.title), element('p', {class: 'claim'}, panel.claim),
+          element(
+              'div', {class: 'columns'},
+              element(
+                  'div', {class: 'side'},
+                  element('div', {class: 'fields'}, panel.fields.map((field) => this.field(field))),
+                  this.prediction(), this.answer),
+              element(
+                  'div', {class: 'stage'},
+                  element(
+                      'div', {class: 'tools'},
+                      element(
+                          'button', {type: 'button', class: 'reset', onclick: () => this.reset()},
+                          'Reset'),
+                      this.playButton,
+                      element(
+                          'button', {type: 'button', class: 'step', onclick: () => this.advance(1)},
+                          'Step'),
+                      this.place),
+                  this.figure, this.saying)),
+          this.below, this.question());
     }
 
     field(field) {
       const id = `${this.panel.id}-${field.name}`;
-      const made = makers[field.kind](field, id, (value) => {
+      const made = ingot.fields[field.kind](field, id, (value) => {
         this.values[field.name] = value;
         if (field.chosen) this.put(field.chosen(value));
         this.refresh();
@@ -192,24 +105,41 @@
     }
 
     prediction() {
-      const { prediction, id } = this.panel;
+      const {prediction, id} = this.panel;
       const name = `${id}-prediction`;
-      this.guess = prediction.choices
-        ? element('select', { id: name }, element('option', { value: '' }, 'choose'),
-            prediction.choices.map(([value, label]) => element('option', { value }, label)))
-        : element('input', { id: name, type: 'text', inputmode: 'decimal', autocomplete: 'off' });
-      this.verdict = element('p', { class: 'verdict', role: 'status' });
-      return element('form', { class: 'prediction', onsubmit: (event) => { event.preventDefault(); this.check(); } },
-        element('label', { for: name }, prediction.label),
-        element('span', { class: 'entry' }, this.guess, element('span', { class: 'unit' }, prediction.unit || '')),
-        element('span', { class: 'buttons' },
-          element('button', { type: 'submit', class: 'check primary' }, 'Check'),
-          element('button', { type: 'button', class: 'show', onclick: () => this.reveal('') }, 'Show the answer')),
-        this.verdict);
+      this.guess = prediction.choices ?
+          element(
+              'select', {id: name}, element('option', {value: ''}, 'choose'),
+              prediction.choices.map(([value, label]) => element('option', {value}, label))) :
+          element('input', {id: name, type: 'text', inputmode: 'decimal', autocomplete: 'off'});
+      this.verdict = element('p', {class: 'verdict', role: 'status'});
+      return element(
+          'form', {
+            class: 'prediction',
+            onsubmit: (event) => {
+              event.preventDefault();
+              this.check();
+            }
+          },
+          element(
+              'label',
+              { for: name
+              },
+              prediction.label),
+          element(
+              'span', {class: 'entry'}, this.guess,
+              element('span', {class: 'unit'}, prediction.unit || '')),
+          element(
+              'span', {class: 'buttons'},
+              element('button', {type: 'submit', class: 'check primary'}, 'Check'),
+              element(
+                  'button', {type: 'button', class: 'show', onclick: () => this.reveal('')},
+                  'Show the answer')),
+          this.verdict);
     }
 
     check() {
-      const { prediction } = this.panel;
+      const {prediction} = this.panel;
       const typed = this.guess.value.trim();
       if (typed === '') {
         this.verdict.className = 'verdict wrong';
@@ -218,14 +148,14 @@
         return;
       }
       const answer = prediction.answer(this.model);
-      const right = prediction.right ? prediction.right(typed, this.model)
-        : prediction.choices ? typed === answer
-        : near(Number(typed.replace(/[,\s]/g, '').replace('−', '-')), answer);
+      const right = prediction.right ? prediction.right(typed, this.model) :
+          prediction.choices         ? typed === answer :
+                               near(Number(typed.replace(/[,\s]/g, '').replace('−', '-')), answer);
       this.reveal(right ? 'right' : 'wrong');
     }
 
     reveal(kind) {
-      const { prediction } = this.panel;
+      const {prediction} = this.panel;
       this.revealed = true;
       const begin = kind === 'right' ? 'Right. ' : kind === 'wrong' ? 'Not quite. ' : '';
       this.refresh();
@@ -234,24 +164,30 @@
     }
 
     question() {
-      const { question, id } = this.panel;
-      const reasoning = element('p', { class: 'reasoning', role: 'status' });
+      const {question, id} = this.panel;
+      const reasoning = element('p', {class: 'reasoning', role: 'status'});
       this.forgetAnswer = () => {
         reasoning.textContent = '';
         reasoning.className = 'reasoning';
-        choices.forEach((choice) => { choice.querySelector('input').checked = false; });
+        choices.forEach((choice) => {
+          choice.querySelector('input').checked = false;
+        });
       };
-      const choices = question.choices.map(([words, right, why], index) =>
-        element('label', { class: 'option' },
-          element('input', {
-            type: 'radio', name: `${id}-question`, value: index,
-            onchange: () => {
-              reasoning.className = `reasoning ${right ? 'right' : 'wrong'}`;
-              reasoning.textContent = `${right ? 'Yes. ' : 'No. '}${why}`;
-            },
-          }), element('span', {}, words)));
-      return element('fieldset', { class: 'question' },
-        element('legend', {}, 'Question'), element('p', { class: 'asked' }, question.text), choices, reasoning);
+      const choices = question.choices.map(
+          ([words, right, why], index) => element(
+              'label', {class: 'option'}, element('input', {
+                type: 'radio',
+                name: `${id}-question`,
+                value: index,
+                onchange: () => {
+                  reasoning.className = `reasoning ${right ? 'right' : 'wrong'}`;
+                  reasoning.textContent = `${right ? 'Yes. ' : 'No. '}${why}`;
+                },
+              }),
+              element('span', {}, words)));
+      return element(
+          'fieldset', {class: 'question'}, element('legend', {}, 'Question'),
+          element('p', {class: 'asked'}, question.text), choices, reasoning);
     }
 
     refresh() {
@@ -261,10 +197,19 @@
       }
       this.verdict.textContent = this.revealed ? this.panel.prediction.because(this.model) : '';
       this.verdict.className = 'verdict';
-      replace(this.answer, this.revealed
-        ? element('dl', {}, this.panel.answer(this.model).map(([what, value, how]) => [
-            element('dt', {}, what), element('dd', {}, element('b', {}, value), how ? element('span', { class: 'how' }, how) : null)]))
-        : element('p', { class: 'hidden-answer' }, 'The answer shows after your prediction.'));
+      replace(
+          this.answer,
+          this.revealed ?
+              element(
+                  'dl', {},
+                  this.panel.answer(this.model)
+                      .map(
+                          ([what, value, how]) =>
+                              [element('dt', {}, what),
+                               element(
+                                   'dd', {}, element('b', {}, value),
+                                   how ? element('span', {class: 'how'}, how) : null)])) :
+              element('p', {class: 'hidden-answer'}, 'The answer shows after your prediction.'));
       replace(this.below, this.panel.more ? this.panel.more(this.model, this) : null);
       this.draw();
     }
@@ -272,10 +217,12 @@
     draw() {
       const last = this.panel.steps(this.model);
       this.step = Math.min(this.step, last);
-      this.place.textContent = `step ${this.step} of ${last}`;
+      const open = this.revealed || !this.panel.countIsAnswer;
+      this.place.textContent = open ? `step ${this.step} of ${last}` : `step ${this.step}`;
       this.saying.textContent = this.panel.say(this.model, this.step, this.revealed);
       if (this.panel.follow) this.panel.follow(this.below, this.step);
-      if (this.width > 0) replace(this.figure, this.panel.draw(this.width, this.model, this.step, this.revealed));
+      if (this.width > 0)
+        replace(this.figure, this.panel.draw(this.width, this.model, this.step, this.revealed));
     }
 
     // Past the last step Step begins again.
@@ -318,7 +265,11 @@
     }
 
     key(event) {
-      const act = { ArrowRight: () => this.advance(1), ArrowLeft: () => this.advance(-1), ' ': () => this.togglePlay() }[event.key];
+      const act = {
+        ArrowRight: () => this.advance(1),
+        ArrowLeft: () => this.advance(-1),
+        ' ': () => this.togglePlay()
+      }[event.key];
       if (!act || event.target !== this.figure) return;
       event.preventDefault();
       act();

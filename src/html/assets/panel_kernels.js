@@ -1,51 +1,95 @@
 // Your kernels: the groups of a program on the roofline, with their resources.
 (() => {
-  const { element } = ingot.dom;
-  const { bytes, counted, integer, microseconds, percent, significant } = ingot.format;
-  const { chart } = ingot.roofline;
-  const { explained, example } = ingot.dom.data();
+  const {element} = ingot.dom;
+  const {bytes, counted, integer, microseconds, percent, significant} = ingot.format;
+  const {chart} = ingot.roofline;
+  const {explained, example} = ingot.dom.data();
   const program = ingot.kernels(explained);
-  const { parts, model: device } = program;
+  const {parts, model: device} = program;
   const totals = explained.totals;
   const slowest = parts.reduce((most, part) => (part.us > most.us ? part : most), parts[0] || null);
-  const BOUNDS = { memory: 'memory: bytes moved', compute: 'compute: arithmetic', launch: 'launch: starting the kernels' };
+  const BOUNDS = {
+    memory: 'memory: bytes moved',
+    compute: 'compute: arithmetic',
+    launch: 'launch: starting the kernels'
+  };
   const timed = (part) => (part.measured ? 'measured' : 'predicted');
 
-  function resources({ group }) {
+  function resources({group}) {
     const found = group.resources;
-    if (!found || found.registers === null) return [['Resources', 'none', 'a CPU kernel has no registers a thread or blocks']];
+    if (!found || found.registers === null)
+      return [['Resources', 'none', 'a CPU kernel has no registers a thread or blocks']];
     return [
       ['Registers', `${found.registers} a thread`, `source: ${found.source}`],
-      ['Spilled', bytes(found.spill_store_bytes + found.spill_load_bytes), 'stored and loaded, a thread'],
-      ['Blocks', `${found.blocks_per_sm} a multiprocessor`, `of ${found.threads_per_block} threads, ${bytes(found.shared_bytes)} shared`],
+      [
+        'Spilled', bytes(found.spill_store_bytes + found.spill_load_bytes),
+        'stored and loaded, a thread'
+      ],
+      [
+        'Blocks', `${found.blocks_per_sm} a multiprocessor`,
+        `of ${found.threads_per_block} threads, ${bytes(found.shared_bytes)} shared`
+      ],
       ['Occupancy', percent(found.occupancy), `limited by ${found.occupancy_limit}`],
     ];
   }
 
-  function inResidency({ group }) {
+  function inResidency({group}) {
     const found = group.resources;
     if (!found || !found.registers || device.kind !== 'gpu') return null;
-    return element('button', { type: 'button', onclick: () => ingot.lab.open('residency', {
-      device: device.name, threads: found.threads_per_block, registers: found.registers, shared: found.shared_bytes }) }, 'Residency');
+    return element(
+        'button', {
+          type: 'button',
+          onclick: () => ingot.lab.open('residency', {
+            device: device.name,
+            threads: found.threads_per_block,
+            registers: found.registers,
+            shared: found.shared_bytes
+          })
+        },
+        'Residency');
   }
 
-  const number = (value) => element('span', { class: 'number' }, value);
+  const number = (value) => element('span', {class: 'number'}, value);
 
   function listing(frame) {
     const rows = parts.map((part, index) => {
-      const { group } = part;
+      const {group} = part;
       const found = group.resources || {};
       const shown = (value) => number(value === null || value === undefined ? '–' : integer(value));
-      return element('tr', {},
-        element('td', {}, element('button', { type: 'button', class: 'link', onclick: () => frame.advance(index + 1 - frame.step) }, group.name)),
-        [group.kind, group.bound, number(bytes(part.bytes)), number(part.separate ? bytes(part.separate.bytes) : '–'),
-          number(microseconds(group.predicted_us)), number(group.measured_us === null ? '–' : microseconds(group.measured_us)),
-          shown(found.registers), shown(found.blocks_per_sm), number(typeof found.occupancy === 'number' ? percent(found.occupancy) : '–'), inResidency(part)]
-          .map((value) => element('td', {}, value)));
+      return element(
+          'tr', {},
+          element(
+              'td', {},
+              element(
+                  'button', {
+                    type: 'button',
+                    class: 'link',
+                    onclick: () => frame.advance(index + 1 - frame.step)
+                  },
+                  group.name)),
+          [
+            group.kind, group.bound, number(bytes(part.bytes)),
+            number(part.separate ? bytes(part.separate.bytes) : '–'),
+            number(microseconds(group.predicted_us)),
+            number(group.measured_us === null ? '–' : microseconds(group.measured_us)),
+            shown(found.registers), shown(found.blocks_per_sm),
+            number(typeof found.occupancy === 'number' ? percent(found.occupancy) : '–'),
+            inResidency(part)
+          ].map((value) => element('td', {}, value)));
     });
-    return element('div', { class: 'scroll tall', tabindex: 0, role: 'region', 'aria-label': 'Groups' }, element('table', {},
-      element('thead', {}, element('tr', {}, ['group', 'kind', 'bound', 'bytes', 'apart', 'predicted', 'measured', 'registers', 'blocks', 'occupancy', ''].map((name) => element('th', { scope: 'col' }, name)))),
-      element('tbody', {}, rows)));
+    return element(
+        'div', {class: 'scroll tall', tabindex: 0, role: 'region', 'aria-label': 'Groups'},
+        element(
+            'table', {},
+            element(
+                'thead', {},
+                element(
+                    'tr', {},
+                    [
+                      'group', 'kind', 'bound', 'bytes', 'apart', 'predicted', 'measured',
+                      'registers', 'blocks', 'occupancy', ''
+                    ].map((name) => element('th', {scope: 'col'}, name)))),
+            element('tbody', {}, rows)));
   }
 
   ingot.panels.push({

@@ -25,10 +25,6 @@ int explain(const Arguments& arguments) {
 }
 
 int tune(const Arguments& arguments) {
-  if (arguments.register_caps.empty() && !arguments.html.empty()) {
-    throw Error(ErrorKind::unsupported,
-                "tune --html is the page of --register-caps; forms of groups have none yet");
-  }
   Session session = open_session(arguments);
   session.options.sizes = complete_sizes(session);
   const Compiled compiled = compile(session, arguments);
@@ -45,6 +41,7 @@ int tune(const Arguments& arguments) {
     ProgressLine progress;
     json = compiled.tune_json(inputs, {arguments.budget, progress.callback()});
   }
+  if (!arguments.html.empty()) write_whole_file(arguments.html, tune_html(json));
   fmt::print("{}\n", arguments.json ? json : Compiled::tune_text(json));
   return 0;
 }

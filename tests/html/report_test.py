@@ -190,19 +190,37 @@ def bench_and_tune(driver, folder):
     require(report["verdict"] in texts(driver, "#verdict")[0], texts(driver, "#verdict"))
     require(len(driver.find_elements(By.CSS_SELECTOR, "#kernel .bar")) == len(report["results"]), "bars")
     require_quiet(driver, "bench")
+    pages.insert(1, tuned(driver, folder))
     result = subprocess.run([CLI, "tune", SOURCE / "examples/softmax.ingot", "--dim", "B=256", "--device", "h200",
-                             "--register-caps", "32,64", "--json", "--html", pages[1]], capture_output=True, text=True)
+                             "--register-caps", "32,64", "--json", "--html", pages[-1]], capture_output=True, text=True)
     if result.returncode != 0:
         require("NVRTC" in result.stderr, result.stderr)
         print("tune: not looked at, there is no NVRTC")
-        return pages[:1]
+        return pages[:2]
     report = json.loads(result.stdout)
-    driver.get(pages[1].as_uri())
+    driver.get(pages[2].as_uri())
     rows = texts(driver, "tbody tr")
     require(len(rows) == sum(len(group["candidates"]) for group in report["groups"]), rows)
     require(rows[0].startswith("no cap") and rows[1].startswith("32"), rows)
     require_quiet(driver, "tune")
     return pages
+
+
+def tuned(driver, folder):
+    """Other forms of each group on the CPU, with a short budget."""
+    page = folder / "forms.html"
+    report = json.loads(ingot("tune", SOURCE / "examples/two_consumers.ingot", "--dim", "B=64", "--device", "cpu",
+                              "--budget", "2", "--tuning", folder / "tuning.txt", "--json", "--html", page))
+    driver.get(page.as_uri())
+    rows = texts(driver, ".contest tbody tr")
+    forms = [form for group in report["groups"] for form in group["forms"]]
+    require(len(forms) > 1 and len(rows) == len(forms), rows)
+    for form, row in zip(forms, rows):
+        require(form["form"] in row and form["state"] in row, row)
+    drawn = len(driver.find_elements(By.CSS_SELECTOR, ".contest .bar"))
+    require(drawn == sum(form["us"]["median"] is not None for form in forms), f"{drawn} bars")
+    require_quiet(driver, "tune")
+    return page
 
 
 def files_beside(folder):

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "session.h"
 
 namespace ingot::cli {
 
@@ -20,7 +21,13 @@ int ops(const Arguments& arguments) {
 
 int devices(const Arguments& arguments) {
   const bool measure = !arguments.no_measure;
-  fmt::print("{}", arguments.json ? devices_json(measure) + "\n" : devices_text(measure));
+  std::string text;
+  {
+    ProgressLine line;
+    text = arguments.json ? devices_json(measure, line.callback()) + "\n"
+                          : devices_text(measure, line.callback());
+  }
+  fmt::print("{}", text);
   return 0;
 }
 

@@ -1,6 +1,7 @@
 // Files, devices, ops, the environment and the kernel cache: what needs no program.
 #pragma once
 
+#include <ingot/compiled.h>
 #include <ingot/options.h>
 #include <ingot/tensor.h>
 
@@ -23,8 +24,11 @@ std::vector<std::string> device_names();
 // What the command line takes where no device is given: "cuda:0" where the driver finds one, else
 // "cpu". Options::device is the CPU where a caller says nothing.
 std::string default_device();
-std::string devices_text(bool measure);
-std::string devices_json(bool measure);
+// With `measure`, what each device that is found reaches, by programs of ingot's own (some seconds
+// a device): kept beside the kernel cache, after which reports predict with it. Without, what was
+// kept.
+std::string devices_text(bool measure, const Progress& progress = {});
+std::string devices_json(bool measure, const Progress& progress = {});
 std::string environment_json(const Options& options = {});
 struct CacheSummary {
   std::string directory;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/cuda_resources.h"
+#include "api/device_rates.h"
 #include "api/environment.h"
 #include "api/state.h"
 #include "base/float_environment.h"
@@ -128,8 +129,11 @@ std::string Compiled::explain_json(bool measure) const {
                            {.cache_dir = state_->options.cache_dir});
   }
   const std::map<std::string, Json> compiled = resources_json(found);
-  ExplainInput input{state_->graph, fused.plan,    separate,       fused.loops,
-                     compiled,      found.problem, state_->device, sizes};
+  // Plans follow the model's row; what is predicted of them, what the device reached.
+  const std::optional<DeviceRates> rates = known_rates(state_->options, state_->device);
+  const DeviceModel model = rates ? with_rates(state_->device, *rates) : state_->device;
+  ExplainInput input{state_->graph, fused.plan,    separate, fused.loops,
+                     compiled,      found.problem, model,    sizes};
   input.edited_not_run = state_->edited_not_run(sizes);
   if (measure) {
     const Runnable& executable = state_->executable();

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/device_rates.h"
 #include "api/state.h"
 #include "base/text.h"
 #include "jit/cache.h"
@@ -67,7 +68,45 @@ Json cuda_device_json(const CudaDeviceInfo& device) {
       {"shared_bytes", device.shared_bytes},          {"registers", device.registers}};
 }
 
-std::string cuda_text() {
+// Measured now, or kept from before; nothing where neither is.
+std::optional<DeviceRates> rates_of(const std::string& device, bool measure,
+                                    const Progress& progress) {
+  Options options;
+  options.device = device;
+  options.threads = thread_count(options);
+  const DeviceModel model = choose_device(options).model;
+  if (!measure) return known_rates(options, model);
+  const DeviceRates rates = measure_rates(options, [&](double done, const std::string& what) {
+    if (progress) progress(done, device + ": " + what);
+  });
+  keep_rates(options, model, rates);
+  return rates;
+}
+
+Json rates_json(const std::optional<DeviceRates>& rates) {
+  if (!rates) return nullptr;
+  return {{"copy_gbs", rates->copy_gbs},
+          {"read_gbs", rates->read_gbs},
+          {"cache_gbs", rates->cache_gbs},
+          {"launch_us", rates->launch_us},
+          {"f32_gflops", rates->f32_gflops},
+          {"sigmoid_gps", rates->sigmoid_gps},
+          {"date", rates->date}};
+}
+
+// Beside the model's row.
+std::string rates_text(const std::optional<DeviceRates>& rates, const DeviceModel& model) {
+  if (!rates) return "";
+  return fmt::format(
+      "             measured {} (model {}): copy {:.0f} ({:.0f}) GB/s, read {:.0f} ({:.0f}) GB/s, "
+      "cache {:.0f} ({:.0f}) GB/s,\n             start of a kernel {:.2f} ({:.2f}) us, "
+      "multiply-adds {:.0f} ({:.0f}) GFLOP/s, sigmoid {:.1f} G/s\n",
+      rates->date, model.name, rates->copy_gbs, model.copy_gbs, rates->read_gbs, model.read_gbs,
+      rates->cache_gbs, model.cache_gbs, rates->launch_us, model.launch_us, rates->f32_gflops,
+      model.f32_gflops, rates->sigmoid_gps);
+}
+
+std::string cuda_text(bool measure, const Progress& progress) {
   const CudaDriverStatus driver = cuda_driver_status();
   std::string text;
   for (const CudaDeviceInfo& device : driver.devices) {
@@ -75,6 +114,8 @@ std::string cuda_text() {
                         fmt::format("cuda:{}", device.index), device.name, architecture_of(device),
                         device.multiprocessors,
                         static_cast<double>(device.memory_bytes) / (1 << 30), driver.version);
+    text += rates_text(rates_of(fmt::format("cuda:{}", device.index), measure, progress),
+                       model_of(device));
   }
   if (driver.devices.empty()) text += fmt::format("  {:<10} {}\n", "cuda", driver.problem);
   const FoundNvrtc nvrtc = found_nvrtc();
@@ -130,7 +171,7 @@ std::vector<std::string> device_names() {
   return names;
 }
 
-std::string devices_json(bool measure) {
+std::string devices_json(bool measure, const Progress& progress) {
   Json found = {{"name", "cpu"},
                 {"description", cpu_description()},
                 {"cores", available_cores()},
@@ -140,13 +181,18 @@ std::string devices_json(bool measure) {
     found["copy_gbs"] = measure_copy_gbs(ceiling_bytes, available_cores());
     found["copy_gbs_one_thread"] = measure_copy_gbs(ceiling_bytes, 1);
   }
+  found["rates"] = rates_json(rates_of("cpu", measure, progress));
   Json models = Json::array();
   for (const DeviceModel& model : device_models()) {
     models.push_back(device_model_json(model));
   }
   const CudaDriverStatus driver = cuda_driver_status();
   Json all = Json::array({found});
-  for (const CudaDeviceInfo& device : driver.devices) all.push_back(cuda_device_json(device));
+  for (const CudaDeviceInfo& device : driver.devices) {
+    all.push_back(cuda_device_json(device));
+    const std::string name = fmt::format("cuda:{}", device.index);
+    all.back()["rates"] = rates_json(rates_of(name, measure, progress));
+  }
   const FoundNvrtc nvrtc = found_nvrtc();
   return Json{{"environment", environment_of({})},
               {"found", all},
@@ -160,7 +206,7 @@ std::string devices_json(bool measure) {
       .dump(2);
 }
 
-std::string devices_text(bool measure) {
+std::string devices_text(bool measure, const Progress& progress) {
   std::string text =
       fmt::format("found\n  cpu        {} cores, {}\n", available_cores(), cpu_description());
   if (measure) {
@@ -170,7 +216,8 @@ std::string devices_text(bool measure) {
         measure_copy_gbs(ceiling_bytes, 1), measure_copy_gbs(ceiling_bytes, available_cores()),
         available_cores());
   }
-  text += cuda_text();
+  text += rates_text(rates_of("cpu", measure, progress), device_model("cpu"));
+  text += cuda_text(measure, progress);
   text += fmt::format("models ({} take each of them)\n", without_device);
   text += fmt::format("  {:<10} {:>5} {:>10} {:>12} {:>13} {:>9}  {}\n", "name", "units",
                       "copy GB/s", "f32 GFLOP/s", "product GFLOP", "launch us", "numbers from");

@@ -68,9 +68,7 @@ class Sites {
       return std::nullopt;
     const GroupCost cost = measure(graph_, analysis, &device_, sizes_, planning_.numerics);
     if (!rows_with_columns(graph_, analysis, cost, device_)) return std::nullopt;
-    return device_.launch_us + work_us(device_, at_sizes(cost.read_bytes + cost.written, sizes_),
-                                       at_sizes(cost.instructions, sizes_),
-                                       at_sizes(cost.product_flops, sizes_));
+    return device_.launch_us + work_time(device_, work_of(cost, device_, sizes_)).us;
   }
 
   // Of the nodes, those that others or the program need.

@@ -185,6 +185,10 @@ class Assembly {
     group.flops = cost.flops;
     group.product_flops = cost.product_flops;
     group.instructions = cost.instructions;
+    group.special = cost.special;
+    group.scattered_read = cost.scattered_read;
+    group.scattered_written = cost.scattered_written;
+    group.parallel = cost.parallel;
     group.batch_invariant = group.contraction < 0;
     group.domain = analysis.domain;
     group.kind = kind(group, analysis);

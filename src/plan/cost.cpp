@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "base/error.h"
 #include "graph/reduction_order.h"
@@ -122,6 +123,21 @@ class Passes {
   std::map<NodeId, uint32_t> staged_reads_;
 };
 
+struct GpuInstructions {
+  struct Count {
+    int all;
+    double special;
+  };
+  Op op;
+  Count counts[4];
+};
+
+constexpr GpuInstructions gpu_instructions[] = {
+#define GPU_INSTRUCTIONS(name, ...) {Op::name, {__VA_ARGS__}},
+#include "plan/gpu_instructions.inc"
+#undef GPU_INSTRUCTIONS
+};
+
 Sym scaled(const Sym& count, double factor) {
   return count * Sym(static_cast<int64_t>(factor + 0.5));
 }
@@ -129,7 +145,11 @@ Sym scaled(const Sym& count, double factor) {
 class Measure {
  public:
   Measure(const Graph& graph, const Analysis& analysis, bool gpu, Numerics numerics)
-      : graph_(graph), analysis_(analysis), gpu_(gpu), passes_(graph, analysis, gpu, numerics) {}
+      : graph_(graph),
+        analysis_(analysis),
+        gpu_(gpu),
+        exact_(numerics == Numerics::exact),
+        passes_(graph, analysis, gpu, numerics) {}
 
   GroupCost run(const DeviceModel* device, const Bindings& sizes) {
     cost_.passes = analysis_.levels;
@@ -149,6 +169,12 @@ class Measure {
       cost_.written = cost_.written + bytes_of(graph_, id);
       cost_.instructions =
           cost_.instructions + scaled(element_count(graph_[id].type.shape), access_cost);
+    }
+    const bool product =
+        std::ranges::any_of(analysis_.nodes, [&](NodeId id) { return is_contraction(graph_, id); });
+    if (device != nullptr && !product) {  // which walks over its operands by itself
+      scatter(*device);
+      spread();
     }
     return std::move(cost_);
   }
@@ -176,8 +202,80 @@ class Measure {
           e.per_row || is_reduction(graph_, id) ? 1 : std::popcount(passes_.computed_in(id));
       Sym executions = e.executions * Sym(times);
       cost_.flops = cost_.flops + scaled(executions, op_info(node.op).flops);
-      cost_.instructions = cost_.instructions + scaled(executions, instructions_of(node, gpu_));
+      const Instructions each = instructions_of_device(node);
+      cost_.instructions = cost_.instructions + scaled(executions, each.all);
+      cost_.special = cost_.special + scaled(executions, each.special);
     }
+  }
+
+  // Of an element.
+  struct Instructions {
+    double all, special;
+  };
+  Instructions instructions_of_device(const Node& node) const {
+    if (gpu_) {
+      const bool half = is_float(node.type.dtype) && byte_size(node.type.dtype) == 2;
+      for (const GpuInstructions& row : gpu_instructions) {
+        if (row.op != node.op) continue;
+        const GpuInstructions::Count& count = row.counts[(half ? 2 : 0) + (exact_ ? 0 : 1)];
+        return {static_cast<double>(count.all), count.special};
+      }
+    }
+    return {instructions_of(node, gpu_), 0};
+  }
+
+  // Nothing of a place that does not change with the innermost variable, or element by element.
+  bool skips(NodeId id, const std::vector<Sym>& index) const {
+    const std::vector<DomainVar>& vars = analysis_.domain.vars;
+    if (vars.empty()) return false;
+    const std::optional<Sym> stride = flat_place(graph_, id, index).stride(vars.back().name);
+    return stride && !stride->is(0) && !stride->is(1) && !stride->is(-1);
+  }
+
+  // Operands that are read across are turned over in tiles, but only where all results are stored
+  // along (plan/schedule.cpp, tile_variable).
+  void scatter(const DeviceModel& device) {
+    auto besides = [&](NodeId id, const Sym& bytes) {
+      const int64_t width = byte_size(graph_[id].type.dtype);
+      return bytes * Sym(std::max<int64_t>(device.line_bytes() / width - 1, 0));
+    };
+    bool along = analysis_.levels == 0;
+    for (NodeId id : analysis_.outputs) {
+      if (!skips(id, analysis_.domain.index.at(id))) continue;
+      along = false;
+      cost_.scattered_written = cost_.scattered_written + besides(id, bytes_of(graph_, id));
+    }
+    for (const auto& [id, reads] : analysis_.reads) {
+      for (const Evaluation& e : reads) {
+        const bool in_tiles = along && reads.size() == 1;
+        if (e.per_row || e.run_time || in_tiles || !skips(id, e.index)) continue;
+        const Sym bytes = e.elements * Sym(byte_size(graph_[id].type.dtype));
+        cost_.scattered_read = cost_.scattered_read + besides(id, bytes);
+      }
+    }
+  }
+
+  // Rows of several passes are not shared out among cores; on a GPU each chunk has a warp.
+  void spread() {
+    const Domain& domain = analysis_.domain;
+    cost_.rows_as = row_shape(domain, analysis_.outputs);
+    if (gpu_ && !domain.trailing_reduced && analysis_.levels > 0 && domain.vars.size() > 1) {
+      // A warp sums up 64 rows of 128 columns.
+      Sym rows;
+      for (const DomainVar& var : domain.vars) {
+        if (var.reduced) rows = var.extent;
+      }
+      cost_.parallel = ceil_div(rows, Sym(64)) * ceil_div(domain.vars.back().extent, Sym(128));
+    }
+    if (!domain.trailing_reduced || domain.vars.empty()) return;
+    bool full = false;
+    for (NodeId id : analysis_.outputs) {
+      const std::vector<Evaluation>& evaluations = analysis_.evaluations.at(id);
+      full = full || (!evaluations.empty() && !evaluations[0].per_row);
+    }
+    if (!full && analysis_.levels == 1 && domain.columns.empty()) return;  // rows in parts
+    const Sym chunks = gpu_ ? ceil_div(domain.vars.back().extent, Sym(trailing_chunk)) : Sym(1);
+    cost_.parallel = row_count(domain) * chunks;
   }
 
   // What is the same in every row stays near by itself.
@@ -259,12 +357,26 @@ class Measure {
 
   const Graph& graph_;
   const Analysis& analysis_;
-  bool gpu_;
+  bool gpu_, exact_;
   Passes passes_;
   GroupCost cost_;
 };
 
 }  // namespace
+
+RowShape row_shape(const Domain& domain, const std::vector<NodeId>& outputs) {
+  RowShape rows;
+  rows.columns = !domain.columns.empty();
+  if (domain.vars.empty() || !domain.vars.back().reduced) return rows;
+  rows.length = domain.vars.back().extent;
+  rows.comes_back = std::ranges::any_of(outputs, [&](NodeId id) {
+    const auto found = domain.index.find(id);
+    return found != domain.index.end() && std::ranges::any_of(found->second, [&](const Sym& at) {
+             return at.uses(domain.vars.back().name);
+           });
+  });
+  return rows;
+}
 
 double instructions_of(const Node& node, bool gpu) {
   double cost = op_info(node.op).instructions;
@@ -297,13 +409,89 @@ std::string bytes_text(double bytes) {
   return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
 }
 
-// Loads and stores overlap with arithmetic, a product does not overlap with what follows on its
-// tile.
-double work_us(const DeviceModel& device, double bytes, double instructions, double product_flops) {
-  double memory = bytes / (device.copy_gbs * 1e3);
-  double compute = instructions / (device.instructions_gps * 1e3);
-  double product = product_flops / (device.product_gflops * 1e3);
-  return std::max(memory, compute + product);
+namespace {
+
+// How well loads and stores overlap with arithmetic: the power of a norm of both times; infinite
+// were the larger one alone. Fitted to bench/RESULTS.md (docs/design.md, "Cost model").
+constexpr double gpu_overlap = 6, cpu_overlap = 1.6;
+constexpr double overlap_of_long_rows = 2;  // one of them fills a multiprocessor
+constexpr double busy_warps = 8;            // of a multiprocessor, that keep its memory busy
+constexpr double column_warps = 32;         // and its arithmetic, in sums of columns row by row
+constexpr double pass_us = 0.7;             // between passes of a row on a GPU: a barrier, a load
+constexpr double long_row = 32 << 10;       // elements
+constexpr double of_bands = 0.75;  // of the memory rate, where rows wait for each other in bands
+constexpr double bytes_on_their_way = 32 << 10;  // of a multiprocessor
+
+double together(double a, double b, double power) {
+  const double larger = std::max(a, b), smaller = std::min(a, b);
+  return larger <= 0 ? 0 : larger * std::pow(1 + std::pow(smaller / larger, power), 1 / power);
 }
+
+// A CPU's caches keep what fits from one call to the next.
+double share_in_cache(const DeviceModel& device, double bytes) {
+  if (device.gpu) return 0;
+  return std::clamp((2 * device.cache_bytes - bytes) / (1.5 * device.cache_bytes), 0.0, 1.0);
+}
+
+Work work(const DeviceModel& device, double read, double written, const Bindings& sizes,
+          const Sym& instructions, const Sym& special, const Sym& product, const Sym& parallel,
+          const RowShape& rows) {
+  Work result;
+  result.read = read;
+  result.written = written;
+  result.cached = (read + written) * share_in_cache(device, read + written);
+  result.instructions = at_sizes(instructions, sizes);
+  result.special = at_sizes(special, sizes);
+  result.product_flops = at_sizes(product, sizes);
+  result.parallel = at_sizes(parallel, sizes);
+  result.row_length = at_sizes(rows.length, sizes);
+  result.comes_back = rows.comes_back;
+  result.columns = rows.columns;
+  return result;
+}
+
+}  // namespace
+
+Work work_of(const GroupCost& cost, const DeviceModel& device, const Bindings& sizes) {
+  return work(device, at_sizes(cost.read_bytes + cost.scattered_read, sizes),
+              at_sizes(cost.written + cost.scattered_written, sizes), sizes, cost.instructions,
+              cost.special, cost.product_flops, cost.parallel, cost.rows_as);
+}
+
+Work work_of(const Group& group, const DeviceModel& device, const Bindings& sizes) {
+  return work(
+      device, at_sizes(group.traffic.read + group.scattered_read, sizes),
+      at_sizes(group.traffic.written + group.traffic.workspace + group.scattered_written, sizes),
+      sizes, group.instructions, group.special, group.product_flops, group.parallel,
+      row_shape(group.domain, group.outputs));
+}
+
+WorkTime work_time(const DeviceModel& device, const Work& work) {
+  auto share_of = [&](double warps) {
+    const double places = device.multiprocessors * (device.gpu ? warps : 1);
+    return work.parallel > 0 ? std::min(1.0, work.parallel / places) : 1;
+  };
+  const double rate = share_of(busy_warps) * (device.gpu && work.columns ? of_bands : 1);
+  const double bytes = work.read + work.written, cached = std::min(work.cached, bytes);
+  // Between a copy, half of which is read, and a stream that is only read.
+  const double reads = bytes > 0 ? std::clamp(2 * work.read / bytes - 1, 0.0, 1.0) : 0;
+  const double gbs = device.copy_gbs + reads * (device.read_gbs - device.copy_gbs);
+  const double fills = std::min(1.0, bytes / (device.multiprocessors * bytes_on_their_way));
+  WorkTime time{};
+  time.memory_us =
+      (cached / device.cache_gbs + (bytes - cached) / gbs) / 1e3 / rate + device.start_us * fills;
+  if (device.gpu && work.comes_back) time.memory_us += 2 * pass_us;
+  const double special = device.special_gps > 0 ? work.special / device.special_gps : 0;
+  time.compute_us = std::max(work.instructions / device.instructions_gps, special) / 1e3 /
+                        share_of(work.row_length > 0 ? busy_warps : column_warps) +
+                    work.product_flops / (device.product_gflops * 1e3);
+  const double overlap = !device.gpu                   ? cpu_overlap
+                         : work.row_length >= long_row ? overlap_of_long_rows
+                                                       : gpu_overlap;
+  time.us = together(time.memory_us, time.compute_us, overlap);
+  return time;
+}
+
+double copy_us(const DeviceModel& device, double bytes) { return bytes / (device.copy_gbs * 1e3); }
 
 }  // namespace ingot

@@ -136,10 +136,12 @@ Cluster::Work Fusion::work_of(const Analysis& analysis) const {
 
 Cluster::Work Fusion::work_of(const GroupCost& cost) const {
   double bytes = at_sizes(cost.read_bytes + cost.written, options_.sizes);
-  return {bytes,
-          work_us(device_, bytes, at_sizes(cost.instructions, options_.sizes),
-                  at_sizes(cost.product_flops, options_.sizes)),
-          cost.row_stays, at_sizes(cost.row_bytes, options_.sizes), cost.near_row_bytes};
+  // How rows are shared out is the schedule's, which is not chosen yet.
+  Work work = ingot::work_of(cost, device_, options_.sizes);
+  work.parallel = work.row_length = 0;
+  work.comes_back = work.columns = false;
+  return {bytes, work_time(device_, work).us, cost.row_stays,
+          at_sizes(cost.row_bytes, options_.sizes), cost.near_row_bytes};
 }
 
 const Cluster::Work& Fusion::work(int cluster) {
@@ -431,10 +433,10 @@ Decision Fusion::keeps_the_peak(int p, int c) const {
   Decision yes;
   yes.fused = true;
   double own = std::min(sides[0].own, sides[1].own);
-  double saved_us = device_.launch_us + work_us(device_, saved, 0, 0);
+  double saved_us = device_.launch_us + copy_us(device_, saved);
   bool one_maker = std::any_of(sides[0].makers.begin(), sides[0].makers.end(),
                                [&](int maker) { return sides[1].makers.count(maker) > 0; });
-  if (one_maker || saved_us >= least_saving * work_us(device_, own, 0, 0)) return yes;
+  if (one_maker || saved_us >= least_saving * copy_us(device_, own)) return yes;
   return refusal(Reason::no_gain,
                  fmt::format("together {} and {} wait in memory at once, {} more at the peak, to "
                              "save {} and a kernel",

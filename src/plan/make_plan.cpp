@@ -1,5 +1,6 @@
 // The planner's entry points, in the order of its steps: units → partition → groups → accounts.
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "plan/choice.h"
@@ -35,26 +36,73 @@ Sym group_bytes(const Group& group) {
   return group.traffic.read + group.traffic.written + group.traffic.workspace;
 }
 
-// The larger of memory time and arithmetic time, plus the start of the kernel.
-Estimate estimate(const Group& group, const DeviceModel& device, const Bindings& sizes) {
-  double bytes = at_sizes(group_bytes(group), sizes);
-  double flops = at_sizes(group.flops, sizes);
-  double instructions = at_sizes(group.instructions, sizes);
-  double product = at_sizes(group.product_flops, sizes);
-  double memory_us = work_us(device, bytes, 0, 0);
-  double us = work_us(device, bytes, instructions, product);
+namespace {
+
+// The schedule that runs at these sizes.
+const Schedule* chosen(const Group& group, const Bindings& sizes) {
+  for (const Schedule& schedule : group.schedules) {
+    const bool holds = std::ranges::all_of(schedule.guards, [&](const Schedule::AtLeast& guard) {
+      return at_sizes(guard.value, sizes) >= static_cast<double>(guard.minimum);
+    });
+    if (holds) return &schedule;
+  }
+  return nullptr;
+}
+
+// One after the other: partials are combined by a phase of their own.
+double phases_of(const Schedule* schedule, bool rows_then_columns) {
+  if (rows_then_columns) return 3;
+  const bool partials = schedule != nullptr &&
+                        (schedule->split_rows || schedule->column_bands || schedule->row_bands);
+  return partials ? 2 : 1;
+}
+
+Estimate estimate_of(const Group& group, const DeviceModel& device, const Bindings& sizes,
+                     double cached) {
+  Work work = work_of(group, device, sizes);
+  work.cached = std::max(work.cached, cached);
+  const Schedule* schedule = chosen(group, sizes);
+  const bool rows_then_columns =
+      !group.domain.columns.empty() && schedule != nullptr && !schedule->row_bands;
+  if (rows_then_columns) work.read *= 2;
+  const WorkTime time = work_time(device, work);
+  const double bytes = at_sizes(group_bytes(group), sizes);
   Estimate result;
-  result.us = us + device.launch_us;
-  result.bound = us < device.launch_us ? "launch" : us > memory_us ? "compute" : "memory";
-  result.intensity = bytes > 0 ? flops / bytes : 0;
+  // A further phase starts while the one before ends.
+  const double starts = (1 + phases_of(schedule, rows_then_columns)) / 2.0;
+  result.us = time.us + starts * device.launch_us;
+  result.bound = time.us < device.launch_us         ? "launch"
+                 : time.compute_us > time.memory_us ? "compute"
+                                                    : "memory";
+  result.intensity = bytes > 0 ? at_sizes(group.flops, sizes) / bytes : 0;
   return result;
+}
+
+// What an earlier group of the program has just left in the cache: nothing else is known to be
+// there.
+double cached_bytes(const Group& group, const std::set<NodeId>& made, const DeviceModel& device,
+                    const Bindings& sizes) {
+  if (at_sizes(group_bytes(group), sizes) > device.cache_bytes / 2) return 0;
+  double bytes = 0;
+  for (size_t i = 0; i < group.inputs.size(); ++i) {
+    if (made.contains(group.inputs[i])) bytes += at_sizes(group.input_bytes[i], sizes);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Estimate estimate(const Group& group, const DeviceModel& device, const Bindings& sizes) {
+  return estimate_of(group, device, sizes, 0);
 }
 
 Estimate estimate(const Plan& plan, const DeviceModel& device, const Bindings& sizes) {
   Estimate total{0, "memory", 0};
   double longest = 0, bytes = 0, flops = 0;
+  std::set<NodeId> made;
   for (const Group& group : plan.groups) {
-    Estimate one = estimate(group, device, sizes);
+    Estimate one = estimate_of(group, device, sizes, cached_bytes(group, made, device, sizes));
+    made.insert(group.outputs.begin(), group.outputs.end());
     total.us += one.us;
     bytes += at_sizes(group_bytes(group), sizes);
     flops += at_sizes(group.flops, sizes);

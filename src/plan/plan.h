@@ -78,10 +78,12 @@ struct Group {
   std::map<NodeId, OnlineSum> online;
   Traffic traffic;
   Sym flops;
-  Sym product_flops;            // the library's part of them
-  Sym instructions;             // estimated vector-element instructions
-  std::string reason;           // one sentence: why these nodes run together
-  bool batch_invariant = true;  // false: a library product decides the bits
+  Sym product_flops;  // the library's part of them
+  Sym instructions;   // estimated vector-element instructions
+  Sym special;        // of them those of a GPU's special-function unit
+  Sym scattered_read, scattered_written, parallel;  // as in GroupCost (plan/cost.h)
+  std::string reason;                               // one sentence: why these nodes run together
+  bool batch_invariant = true;                      // false: a library product decides the bits
 };
 
 struct Plan {

@@ -101,6 +101,13 @@ extern "C" void copy_streamed(const unsigned char* from, unsigned char* to) {
   STREAM(unsigned short, bf16) STREAM(unsigned short, f16)
   stream_fence();
 }
+// The lanes behind a tail hold constants, of which the compiler may compute conversions itself.
+extern "C" void convert_reciprocals(const float* a, const double* b, int* y, long* z) {
+  const Live live = first_lanes(2);
+  store_i32(y, to_i32(1.0f / load_f32(a, live)), live);
+  store_i64(z, to_i64(1.0f / load_f32(a, live)), live);
+  store_i64(z + 2, to_i64(1.0 / load_f64(b, live)), live);
+}
 extern "C" void fold_f32(const float* a, float* y) {
   F32 v = load_f32(a);
   y[0] = lanes_sum(v), y[1] = lanes_prod(v), y[2] = lanes_max(v), y[3] = lanes_min(v);
@@ -369,6 +376,23 @@ TEST_P(Vector, ConversionsHaveTheBitsOfTheScalarBuild) {
   COMPARE_CONVERSION(long, i64, float, f32)
   COMPARE_CONVERSION(long, i64, double, f64)
   COMPARE_CONVERSION(long, i64, int, i32)
+}
+
+// g++ 13 took its own value of a constant's conversion, that of infinity, for the instruction's.
+TEST_P(Vector, ConversionsSaturateBesideConstants) {
+  auto* convert = entry<void(const float*, const double*, int*, long*)>("convert_reciprocals");
+  ASSERT_NE(convert, nullptr);
+  const float a[] = {0, -0.0f};
+  const double b[] = {0, -0.0};
+  int y[2];
+  long z[4];
+  convert(a, b, y, z);
+  EXPECT_EQ(y[0], std::numeric_limits<int>::max());
+  EXPECT_EQ(y[1], std::numeric_limits<int>::min());
+  for (const int at : {0, 2}) {
+    EXPECT_EQ(z[at], std::numeric_limits<long>::max());
+    EXPECT_EQ(z[at + 1], std::numeric_limits<long>::min());
+  }
 }
 
 TEST_P(Vector, TailsCopyTheirLanesAndNothingElse) {

@@ -32,7 +32,7 @@ constexpr int64_t unrolled_chunks = 8;  // of loops that keep nothing in registe
 constexpr int64_t plain_registers = 64;
 constexpr int64_t most_parts = 1024;     // of a row, in shared memory
 constexpr int64_t few_parts = 64;        // one or two for each thread of a warp
-constexpr int64_t bytes_together = 128;  // that a thread has on its way
+constexpr int64_t bytes_together = 256;  // that a thread has on its way
 
 // Calls `visit` on every vector loop, with the loops around it.
 template <class F>

@@ -104,6 +104,8 @@ class Nest {
   void prefetch_iterations(const std::string& var, int64_t ahead);
   Sym chunk_pieces() const;
   Sym chunk_length() const;
+  Sym chunk_first(const Sym& number) const;  // its first element
+  Sym row_pieces() const;
   Sym chunk_count() const;
   Sym rest_of_row(const Sym& first, int64_t block) const;
   Names chunk_partials(const Sym& number, const Sym& count, const Sym& part);

@@ -159,9 +159,10 @@ bool Nest::has_chunks() const {
   return !length || *length > (columns_ ? column_chunk : schedule_.chunk);
 }
 
-// Pieces of 2048 elements of a chunk, more than one where a row is very long.
+// Pieces of 2048 elements of a chunk, more than one where a row is very long; at most.
 Sym Nest::chunk_pieces() const {
   if (columns_) return 1;
+  if (schedule_.chunks > 0) return ceil_div(row_pieces(), chunk_count());
   return Sym(1) + floor_div(reduced_.back().extent, Sym(longest_of_small_chunks));
 }
 
@@ -169,7 +170,16 @@ Sym Nest::chunk_length() const {
   return columns_ ? Sym(column_chunk) : Sym(schedule_.chunk) * chunk_pieces();
 }
 
-Sym Nest::chunk_count() const { return ceil_div(reduced_.back().extent, chunk_length()); }
+Sym Nest::chunk_first(const Sym& number) const {
+  return (schedule_.chunks > 0 ? Sym(schedule_.chunk) : chunk_length()) * number;
+}
+
+Sym Nest::row_pieces() const { return ceil_div(reduced_.back().extent, Sym(schedule_.chunk)); }
+
+Sym Nest::chunk_count() const {
+  if (schedule_.chunks > 0) return min(Sym(schedule_.chunks), row_pieces());
+  return ceil_div(reduced_.back().extent, chunk_length());
+}
 
 // `block` elements, or what is left of the innermost reduced variable from `first` on.
 Sym Nest::rest_of_row(const Sym& first, int64_t block) const {
@@ -199,8 +209,10 @@ std::map<NodeId, std::string> Nest::chunk(int level, const Sym& first, bool last
   Sym start = first;
   if (!pieces.is(1)) {
     const std::string name = values_.unique("piece");
-    values_.open(name, min(pieces, ceil_div(reduced_.back().extent - first, Sym(piece))));
-    start = first + Sym(piece) * Sym::var(name);
+    const Sym step = schedule_.chunks > 0 ? chunk_count() : Sym(1);
+    const Sym rest = ceil_div(reduced_.back().extent - first, Sym(piece));
+    values_.open(name, schedule_.chunks > 0 ? ceil_div(rest, step) : min(pieces, rest));
+    start = first + Sym(piece) * step * Sym::var(name);
   }
   const Sym length = last_of_row ? reduced_.back().extent : rest_of_row(start, piece);
   if (level == 1) RowBands(*this).fetch_next_row(start, length);
@@ -228,7 +240,7 @@ std::map<NodeId, std::string> Nest::chunk(int level, const Sym& first, bool last
 void Nest::chunks_into_lanes(int level, const std::map<NodeId, std::string>& totals) {
   const std::string number = values_.unique("chunk");
   values_.open(number, chunk_count());
-  for (const auto& [r, part] : chunk(level, chunk_length() * Sym::var(number), false)) {
+  for (const auto& [r, part] : chunk(level, chunk_first(Sym::var(number)), false)) {
     values_.statements().push_back(loop::Accumulate{totals.at(r), part, Sym::var(number)});
   }
   values_.close_loop(schedule_.spread_rows ? loop::LoopKind::spread : loop::LoopKind::serial);
@@ -353,7 +365,7 @@ void Nest::body() {
 std::map<NodeId, std::string> Nest::chunk_partials(const Sym& number, const Sym& count,
                                                    const Sym& part) {
   std::map<NodeId, std::string> buffers;
-  for (const auto& [r, name] : chunk(1, chunk_length() * number, false)) {
+  for (const auto& [r, name] : chunk(1, chunk_first(number), false)) {
     DType dtype = compute_dtype(graph_[r].type.dtype);
     buffers[r] = values_.workspace(graph_[r].name + "_partials", dtype, count);
     values_.statements().push_back(loop::Store{buffers[r], part, name, loop::StoreMode::normal});

@@ -24,6 +24,7 @@ constexpr double few_instructions = 10;       // an element, which hide no wait 
 constexpr int64_t shortest_piece = 16, most_pieces = 8;
 constexpr int64_t longest_of_pieces = 4096;            // on a CPU: of a row in pieces
 constexpr int64_t split_length = 32 * trailing_chunk;  // shorter rows are not worth a second phase
+constexpr int64_t split_warps = 32;  // of a multiprocessor, that read a row side by side
 
 // Guards that hold for every size vanish; a variant whose guards cannot hold does too.
 bool possible(Schedule* schedule) {
@@ -49,9 +50,13 @@ int64_t block_rows(const Graph& graph, NodeId contraction) {
   return std::clamp(tile_bytes / width / fewest_rows * fewest_rows, fewest_rows, most_rows);
 }
 
-Schedule split(const Analysis& analysis, const std::string& base, const DeviceModel& device) {
+// `free`: the order of sums is.
+Schedule split(const Analysis& analysis, const Schedule& plain, const DeviceModel& device,
+               bool free) {
   Schedule schedule;
-  schedule.name = base == "rows" ? "split" : base + ", split";
+  schedule.lanes = plain.lanes;
+  if (free) schedule.chunks = device.multiprocessors * split_warps;
+  schedule.name = plain.name == "rows" ? "split" : plain.name + ", split";
   schedule.split_rows = true;
   Sym rows(1);
   for (const DomainVar& var : analysis.domain.vars) {
@@ -332,12 +337,14 @@ std::optional<Schedule> gpu_tiles(const Graph& graph, const Group& group, const 
 }
 
 // Lanes of a row's sums where the order is free: a warp's accesses of 16 bytes. Short rows share a
-// warp and stay with 64, and so do those that do not consist of such accesses.
+// warp and stay with 64, and so do those that do not consist of such accesses. A whole tensor is
+// aligned, so all of its chunks but the last do, whatever its length.
 int free_lanes(const Graph& graph, const Group& group) {
   constexpr int64_t longest_short_row = 512;
   const std::optional<int64_t> length = group.domain.vars.back().extent.constant();
   const int64_t elements = elements_of_thread(graph, group);
-  const bool whole = length && *length > longest_short_row && *length % elements == 0;
+  const bool whole = length ? *length > longest_short_row && *length % elements == 0
+                            : group.domain.vars.size() == 1;
   return whole ? cuda::warp * static_cast<int>(elements) : static_cast<int>(reduction_lanes);
 }
 
@@ -450,7 +457,7 @@ std::vector<Schedule> choose_schedules(const Graph& graph, const Group& group,
   if (reduces && !columns && !full && analysis.levels == 1 && group.online.empty() &&
       group.domain.columns.empty() && !group.domain.vars.empty() &&
       group.domain.vars.back().reduced) {
-    offer(split(analysis, plain.name, device));
+    offer(split(analysis, plain, device, device.gpu && numerics != Numerics::exact));
   }
   auto streaming = [&](Schedule schedule) {
     schedule.name += ", streaming";

@@ -32,6 +32,7 @@ struct Schedule {
   int64_t chunk = trailing_chunk;                 // of a row, that a warp takes
   int64_t bands = 0;                              // of rows, all at once; 0: of 64 rows each
   bool bands_apart = false;                       // each takes every so many-th row
+  int64_t chunks = 0;  // of a split row, all at once, each every so many-th piece; 0: as in `exact`
   int64_t thread_rows = 1, block_columns = 0;
   // Where its compiler found that values do not fit: elements that a thread takes at a time (0: 16
   // bytes of the narrowest operand), and whether it may have all registers there are.

@@ -184,6 +184,44 @@ TEST(EmulatedPrograms, RowsInWideHaveTheInterpretersBits) {
   }
 }
 
+// A whole tensor of named length: each chunk of all that run at once takes every so many-th piece of
+// 2048 elements. A device of one multiprocessor has 32 chunks.
+TEST(EmulatedPrograms, SplitTensorsInWideHaveTheInterpretersBits) {
+  DeviceModel small = device_model("h200");
+  small.multiprocessors = 1;
+  std::vector<PlannedProgram> programs;
+  for (const char* text :
+       {"graph g(x: f32[B]) { q = mul(x, x) y = sum(q, dims=[0]) return y }",
+        "graph g(x: bf16[B]) { f = cast(x, dtype=f32) y = sum(f, dims=[0]) m = max(f, dims=[0]) "
+        "return y, m }"}) {
+    PlanOptions options;
+    options.numerics = Numerics::wide;
+    const Graph graph = run_graph_passes(parse_graph(text, "split"));
+    programs.push_back({graph, make_plan(graph, small, options)});
+  }
+  const std::vector<EmulatedProgram> emulated = emulate_programs(programs, "");
+  for (const EmulatedProgram& program : emulated) {
+    const std::string split = "warps, split";
+    ASSERT_EQ(program.plan.groups[0].schedules[0].name, split);
+    const std::string loops = print(program.loops[0][0]);
+    EXPECT_NE(loops.find("for piece in serial"), std::string::npos) << loops;
+    for (const int64_t length : {65536, 65537, 140000, 262148}) {
+      const std::vector<Tensor> inputs = random_inputs(program.graph, {{"B", length}}, 1);
+      const std::vector<Tensor> expected =
+          interpret_plan(program.graph, program.plan, program.loops, inputs, split);
+      const std::vector<Tensor> oracle = evaluate(program.graph, inputs, Precision::per_op);
+      for (const EmulatedOrder order : {EmulatedOrder::forwards, EmulatedOrder::backwards}) {
+        const std::vector<Tensor> got = run_emulated(program, inputs, order, split);
+        for (size_t o = 0; o < got.size(); ++o) {
+          EXPECT_EQ(first_difference(got[o], expected[o]), "") << length << loops;
+          const float want = *reinterpret_cast<const float*>(oracle[o].data());
+          EXPECT_NEAR(*reinterpret_cast<const float*>(got[o].data()), want, 1e-2 + 1e-5 * std::abs(want));
+        }
+      }
+    }
+  }
+}
+
 // What is left of a group where its kernel spilled: other schedules, and two halves.
 TEST(EmulatedPrograms, RelievedGroups) {
   std::vector<PlannedProgram> programs;

@@ -32,7 +32,7 @@ constexpr int64_t unrolled_chunks = 8;  // of loops that keep nothing in registe
 constexpr int64_t plain_registers = 64;
 constexpr int64_t most_parts = 1024;     // of a row, in shared memory
 constexpr int64_t few_parts = 64;        // one or two for each thread of a warp
-constexpr int64_t bytes_together = 256;  // that a thread has on its way
+constexpr int64_t bytes_together = 128;  // that a thread has on its way
 
 // Calls `visit` on every vector loop, with the loops around it.
 template <class F>
@@ -79,7 +79,7 @@ bool computes_much(const std::vector<Stmt>& body) {
 
 // Chunks of a long loop that are loaded before the first is used; few where each is much work,
 // which takes registers too.
-int64_t chunks_together(const Loop& loop, int lanes) {
+int64_t chunks_together(const Loop& loop, const Target& target) {
   constexpr int64_t little = 4, few = 4, many = 16;
   int64_t bytes = 0;
   const int64_t work = arithmetic(loop);
@@ -87,7 +87,9 @@ int64_t chunks_together(const Loop& loop, int lanes) {
     const auto* load = std::get_if<Load>(&stmt);
     if (load != nullptr && load->index.uses(loop.var)) bytes += byte_size(load->dtype);
   }
-  const int64_t loads = bytes_together / std::max<int64_t>(bytes * lanes, 1);
+  // Twice as many where a warp has its iteration to itself and as many registers as it takes.
+  const int64_t together = target.warps == 1 ? 2 * bytes_together : bytes_together;
+  const int64_t loads = together / std::max<int64_t>(bytes * target.lanes, 1);
   return std::clamp<int64_t>(loads, 2, work > little ? few : many);
 }
 
@@ -293,7 +295,7 @@ void Emitter::open_thread_chunks(const Loop& loop, Chunk& chunk, const std::stri
   if (!most || (steps > unrolled_chunks && !keeps)) {
     bool fetched = false;  // then few warps are there to hide what one waits for
     each_buffer(loop.body, [&](const std::string& name) { fetched |= fetched_.contains(name); });
-    const int64_t unrolled = fetched ? unrolled_chunks : chunks_together(loop, target_.lanes);
+    const int64_t unrolled = fetched ? unrolled_chunks : chunks_together(loop, target_);
     if (whole) line(fmt::format("#pragma unroll {}", unrolled));
     open(fmt::format("for (long {0} = {1} * thread; {0} < {2}; {0} += {3}) {{", chunk.var, lanes,
                      extent, together));

@@ -82,7 +82,9 @@ def run_ingot(program, work, numerics, repeats):
     start = time.time()
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
-        note(f"{work}, {numerics}: {result.stderr.strip()[:500]}")
+        why = "its results differ by more than the mode allows" if result.returncode == 1 \
+            else result.stderr.strip()[:500]
+        note(f"{work}, {numerics}: {why}")
         return None, 0
     return json.loads(result.stdout), time.time() - start
 

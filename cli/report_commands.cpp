@@ -74,7 +74,7 @@ int bench(const Arguments& arguments) {
   }
   if (!arguments.html.empty()) write_whole_file(arguments.html, bench_html(json));
   fmt::print("{}\n", arguments.json ? json : Compiled::bench_text(json));
-  return nlohmann::json::parse(json)["within_contract"].get<bool>() ? 0 : 1;
+  return nlohmann::json::parse(json)["within_contract"] == false ? 1 : 0;
 }
 
 }  // namespace ingot::cli

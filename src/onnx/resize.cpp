@@ -25,6 +25,15 @@ struct Resized {
   double scale, start = 0, end = 1;
 };
 
+// Where each element comes from is computed during the import.
+int64_t checked_outputs(const NodeContext& n, double count) {
+  constexpr double most = 0x1p24;
+  if (!(count <= most)) {
+    n.unsupported(fmt::format("{:.0f} elements along a dimension; at most {:.0f}", count, most));
+  }
+  return static_cast<int64_t>(count);
+}
+
 double source_position(const Resampling& how, const Resized& r, int64_t i, const NodeContext& n) {
   const auto x = static_cast<double>(i), size = static_cast<double>(r.size);
   const double length = r.scale * size;  // before it was rounded to a whole number
@@ -190,8 +199,7 @@ std::vector<Resized> by_scales(NodeContext& n, const std::vector<int>& axes,
     if (!size && scales[i] == 1) continue;
     if (!size) n.unsupported("a named dimension that is resized");
     const double length = std::floor(static_cast<double>(*size) * scales[i]);
-    if (!(length < 0x1p31)) n.invalid(fmt::format("scale {}", scales[i]));
-    all.push_back({dim, *size, static_cast<int64_t>(length), scales[i]});
+    all.push_back({dim, *size, checked_outputs(n, length), scales[i]});
   }
   return all;
 }
@@ -212,7 +220,8 @@ std::vector<Resized> by_sizes(NodeContext& n, const std::vector<int>& axes,
     }
     if (*sizes[i].constant() < 0) n.invalid(fmt::format("size {}", sizes[i].text()));
     const int64_t to = *sizes[i].constant(), size = *own.constant();
-    all.push_back({dim, size, to, static_cast<double>(to) / static_cast<double>(size)});
+    const double scale = static_cast<double>(to) / static_cast<double>(size);
+    all.push_back({dim, size, checked_outputs(n, static_cast<double>(to)), scale});
   }
   if (policy == "stretch") return all;
   if (policy != "not_larger" && policy != "not_smaller") {
@@ -222,7 +231,7 @@ std::vector<Resized> by_sizes(NodeContext& n, const std::vector<int>& axes,
   const double scale = all.empty() ? 1 : policy == "not_larger" ? least->scale : most->scale;
   for (Resized& each : all) {
     each.scale = scale;
-    each.outputs = static_cast<int64_t>(std::floor(scale * static_cast<double>(each.size) + 0.5));
+    each.outputs = checked_outputs(n, std::floor(scale * static_cast<double>(each.size) + 0.5));
   }
   return all;
 }

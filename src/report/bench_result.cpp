@@ -222,7 +222,10 @@ std::string bench_text(const Json& result) {
              ? "results: equal bit for bit\n"
              : fmt::format("results: largest difference {:.3g}, relative {:.3g}\n",
                            error("max_abs_error"), error("max_rel_error"));
-  if (!result["within_contract"].get<bool>()) {
+  if (result["within_contract"].is_null()) {
+    out += fmt::format("too large to hold against numerics {} here: `ingot check` does it\n",
+                       result["numerics"].get<std::string>());
+  } else if (!result["within_contract"].get<bool>()) {
     out += fmt::format(
         "the results differ by more than numerics {} allows: `ingot check` shows where\n",
         result["numerics"].get<std::string>());

@@ -115,6 +115,8 @@ struct CheckSettings {
   Numerics numerics = Numerics::exact;
   std::string device = "cpu";
   std::optional<double> rtol, atol;  // instead of the contract's bounds
+  // Above this the naive evaluators take minutes: they are left out, and the report says so.
+  double most_reference_flops = 4e9;
   ReportProgress progress;
 };
 // `programs` compared with each other and with both evaluators of `source`, the graph as the user
@@ -123,9 +125,11 @@ ReportJson check_json(const Graph& source, const std::vector<CheckProgram>& prog
                       const std::vector<Tensor>& inputs, const CheckSettings& settings,
                       const ReportJson& environment);
 std::string check_text(const ReportJson& result);
-// Whether they keep the contract on these inputs alone.
-bool within_contract(const Graph& source, const std::vector<CheckProgram>& programs,
-                     const std::vector<Tensor>& inputs, const CheckSettings& settings);
+// Whether programs whose results differ keep the contract on these inputs alone; nullopt where the
+// evaluators, which have to say so in `wide` and `fast`, would take longer than a few seconds.
+std::optional<bool> within_contract(const Graph& source, const std::vector<CheckProgram>& programs,
+                                    const std::vector<Tensor>& inputs,
+                                    const CheckSettings& settings);
 
 // Values that an integer input takes in random data: [low, high).
 struct IntegerRange {

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <ingot/ingot.h>
 
+#include <limits>
+
 #include <nlohmann/json.hpp>
 
 namespace ingot {
@@ -54,6 +56,20 @@ TEST(ApiContract, ResultsNeverShareMemoryWithInputs) {
     }
   }
   for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(x.get_f64(i), static_cast<double>(i));
+}
+
+TEST(ApiContract, TheSameOpsWithFewerOutputsAreAnotherProgram) {
+  const std::string ops =
+      "graph g(x: f32[N]) {\n  l = log(x)\n  a = abs(l)\n  b = abs(a)\n  return ";
+  const Tensor zeros(DType::f32, {5});
+  const std::vector<Tensor> both = Program::parse(ops + "a, b\n}\n").compile().run({zeros});
+  const std::vector<Tensor> one = Program::parse(ops + "b\n}\n").compile().run({zeros});
+  ASSERT_EQ(both.size(), 2u);
+  ASSERT_EQ(one.size(), 1u);
+  for (const Tensor& result : {both[0], both[1], one[0]}) {
+    for (int64_t i = 0; i < 5; ++i)
+      EXPECT_EQ(result.get_f64(i), std::numeric_limits<double>::infinity());
+  }
 }
 
 TEST(ApiContract, AConstantIsACopy) {

@@ -87,6 +87,18 @@ TEST_F(Cli, BenchOfOneKernelClaimsNoSpeedup) {
   EXPECT_EQ(json("bench bias_gelu.ingot --dim B=4096 --repeats 7")["same_kernels"], false);
 }
 
+// In `wide` the two differ where a value between them is not rounded, as the contract allows.
+TEST_F(Cli, BenchHoldsWhatDiffersAgainstTheContract) {
+  const std::string call = "bench bias_gelu.ingot --numerics wide --repeats 7 --dim B=";
+  const Json few = json(call + "300");
+  EXPECT_EQ(few["identical"], false);
+  EXPECT_EQ(few["within_contract"], true);
+  EXPECT_EQ(json(call + "200000")["within_contract"], nullptr);
+  const Result many = run(call + "200000");
+  EXPECT_NE(many.out.find("too large to hold against numerics wide"), std::string::npos)
+      << many.out;
+}
+
 TEST_F(Cli, UnknownOpInTextIsTwoWithACaret) {
   write("bad.ingot", "graph g(x: f32[4]) {\n  y = sofmax(x)\n  return y\n}\n");
   const Result result = run("print bad.ingot");

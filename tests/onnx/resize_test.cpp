@@ -100,6 +100,20 @@ TEST(OnnxTraining, DynamicQuantizationTakesZeroInto) {
   EXPECT_EQ(values_of(y[2]), (Values{51}));
 }
 
+TEST(OnnxResize, LengthsBeyondWhatIsComputedAreRefused) {
+  const Tensor x = floats({4}, {1, 2, 3, 4});
+  for (const int64_t size : {int64_t{1} << 25, int64_t{1} << 62, INT64_MAX}) {
+    try {
+      run(18, "Resize", x, {}, {left_out(), left_out(), ints({size})});
+      ADD_FAILURE() << size;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+      EXPECT_NE(error.message().find("at most 16777216"), std::string::npos) << error.message();
+    }
+  }
+  EXPECT_THROW(run(18, "Resize", x, {}, {left_out(), floats({1}, {1e30})}), Error);
+}
+
 TEST(OnnxWindows, HannHammingBlackman) {
   auto window = [](const std::string& op) {
     Model model(17);

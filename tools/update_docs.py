@@ -21,7 +21,7 @@ BLOCK = re.compile(r"(<!-- run: (?P<command>ingot [^\n]*?) -->\n```(?P<language>
 
 def run(program, words):
     # The pages must not depend on whether NVRTC is here.
-    environment = {**os.environ, "INGOT_NVRTC": "none"}
+    environment = {**os.environ, "INGOT_NVRTC": "none", "CUDA_VISIBLE_DEVICES": ""}
     result = subprocess.run([program, *words], cwd=ROOT, capture_output=True, text=True,
                             env=environment)
     if result.returncode != 0:

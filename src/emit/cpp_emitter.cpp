@@ -440,11 +440,11 @@ void Emitter::open_iterations(const Phase& phase) {
   }
   const std::string extent = subscript(phase.extent);
   const std::string place =
-      in_last_block_
-          ? fmt::format("threadIdx.x / {}", target_.team)
-          : fmt::format("(blockIdx.x * {} + threadIdx.x) / {}",
-                  target_.least_block > 0 ? "(long)blockDim.x" : fmt::format("{}L", target_.block),
-                  target_.team);
+      in_last_block_ ? fmt::format("threadIdx.x / {}", target_.team)
+                     : fmt::format("(blockIdx.x * {} + threadIdx.x) / {}",
+                                   target_.least_block > 0 ? "(long)blockDim.x"
+                                                           : fmt::format("{}L", target_.block),
+                                   target_.team);
   if (target_.warps > 0 && target_.team < cuda::warp) {
     // The teams of a warp stay together: one without an iteration repeats the last, but its stores.
     const std::string place_name = names_.unique("place");

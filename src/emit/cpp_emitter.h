@@ -146,8 +146,8 @@ class Emitter : private LaneQuestions {
   void close(const std::string& text = "}");
   void line(const std::string& text);
 
-  bool in_part_ = false;          // CUDA: what is written is a part of a kernel
-  bool in_last_block_ = false;    // and that of the last block alone
+  bool in_part_ = false;           // CUDA: what is written is a part of a kernel
+  bool in_last_block_ = false;     // and that of the last block alone
   const std::string_view report_;  // where a failed check leaves its number
   KernelSource source_;
   std::map<std::string, DType> buffer_dtypes_;

@@ -39,7 +39,8 @@ struct PhaseSource {
   int team = 1, block = 0, least_block = 0;
   int blocks = 1;            // a cluster, that shares an iteration: `team` is all their threads
   int64_t shared_bytes = 0;  // besides what the text declares
-  bool counts_blocks = false;  // the last one does the next phase, also where there are no iterations
+  bool counts_blocks =
+      false;  // the last one does the next phase, also where there are no iterations
 };
 
 struct ParamSource {

@@ -1,5 +1,5 @@
-// CUDA: a last phase of few iterations, such as the sum of partial sums, is the work of the block that
-// arrives last, instead of a kernel of its own.
+// CUDA: a last phase of few iterations, such as the sum of partial sums, is the work of the block
+// that arrives last, instead of a kernel of its own.
 #include "base/text.h"
 #include "emit/cpp_emitter.h"
 
@@ -51,9 +51,10 @@ std::string Emitter::kernel_in_two_parts() {
   return text +
          fmt::format("extern \"C\" __global__ void {} {}(\n    {}) {{\n", bounds,
                      source_.phases.back().symbol, join(params, ",\n    ")) +
-         fmt::format("  after_previous_kernel();\n  {0}({2});\n  if (last_to_arrive(arrived)) "
-                     "{1}({2});\n}}\n",
-                     symbol, fmt::format("{}_p{}", kernel_.name, number + 1), called);
+         fmt::format(
+             "  after_previous_kernel();\n  {0}({2});\n  if (last_to_arrive(arrived)) "
+             "{1}({2});\n}}\n",
+             symbol, fmt::format("{}_p{}", kernel_.name, number + 1), called);
 }
 
 }  // namespace ingot

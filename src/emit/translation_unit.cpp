@@ -65,8 +65,8 @@ INLINE long first_lane(Two<H> v) {
 }
 )",
      ""},
-    // CUDA: of a grid's blocks, each of which calls it with all threads, true in the last one, which
-    // then sees what the others have stored, and leaves the count at 0.
+    // CUDA: of a grid's blocks, each of which calls it with all threads, true in the last one,
+    // which then sees what the others have stored, and leaves the count at 0.
     {"last_to_arrive", "", R"(INLINE bool last_to_arrive(unsigned* arrived) {
   __shared__ bool last;
   __threadfence();

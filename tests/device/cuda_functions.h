@@ -47,7 +47,11 @@ inline void __syncthreads() {}
 #define INLINE inline
 #define SHARED inline
 #define TABLE inline constexpr
+// Integers wrap there, as those of a thread's lanes do.
+#pragma GCC push_options
+#pragma GCC optimize("wrapv")
 #include "device/cuda_functions.inc"
+#pragma GCC pop_options
 #undef INLINE
 #undef SHARED
 #undef TABLE

@@ -184,8 +184,8 @@ TEST(EmulatedPrograms, RowsInWideHaveTheInterpretersBits) {
   }
 }
 
-// A whole tensor of named length: each chunk of all that run at once takes every so many-th piece of
-// 2048 elements. A device of one multiprocessor has 32 chunks.
+// A whole tensor of named length: each chunk of all that run at once takes every so many-th piece
+// of 2048 elements. A device of one multiprocessor has 32 chunks.
 TEST(EmulatedPrograms, SplitTensorsInWideHaveTheInterpretersBits) {
   DeviceModel small = device_model("h200");
   small.multiprocessors = 1;
@@ -218,7 +218,8 @@ TEST(EmulatedPrograms, SplitTensorsInWideHaveTheInterpretersBits) {
         for (size_t o = 0; o < got.size(); ++o) {
           EXPECT_EQ(first_difference(got[o], expected[o]), "") << length << loops;
           const float want = *reinterpret_cast<const float*>(oracle[o].data());
-          EXPECT_NEAR(*reinterpret_cast<const float*>(got[o].data()), want, 1e-2 + 1e-5 * std::abs(want));
+          EXPECT_NEAR(*reinterpret_cast<const float*>(got[o].data()), want,
+                      1e-2 + 1e-5 * std::abs(want));
         }
       }
     }

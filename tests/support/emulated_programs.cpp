@@ -126,7 +126,8 @@ std::vector<std::string> run_emulated(const EmulatedKernel& kernel,
         "{} writes to its input '{}'\n{}", source.name, param.name, source.text);
     if (param.written && bytes > 0) std::memcpy(buffers[i].data, memories[i].data(), bytes);
   }
-  INGOT_CHECK(arrived == 0, "{} leaves a count of {} blocks\n{}", source.name, arrived, source.text);
+  INGOT_CHECK(arrived == 0, "{} leaves a count of {} blocks\n{}", source.name, arrived,
+              source.text);
   if (report.number == 0) return {};
   return {report_text(source.reports.at(static_cast<size_t>(report.number - 1)), report.value)};
 }

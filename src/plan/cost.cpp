@@ -224,10 +224,11 @@ class Measure {
     return {instructions_of(node, gpu_), 0};
   }
 
-  // Nothing of a place that does not change with the innermost variable, or element by element.
+  // Nothing of a place that does not change with the innermost variable, or element by element; nor
+  // of a buffer that a product's routine or a scatter reads, without an index.
   bool skips(NodeId id, const std::vector<Sym>& index) const {
     const std::vector<DomainVar>& vars = analysis_.domain.vars;
-    if (vars.empty()) return false;
+    if (vars.empty() || index.size() != graph_[id].type.shape.size()) return false;
     const std::optional<Sym> stride = flat_place(graph_, id, index).stride(vars.back().name);
     return stride && !stride->is(0) && !stride->is(1) && !stride->is(-1);
   }

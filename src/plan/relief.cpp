@@ -205,6 +205,7 @@ std::vector<Schedule> relieved(const Schedule& schedule, int64_t elements) {
   }
   if (!schedule.staged.empty() && !schedule.row_bands) {
     next.staged.clear();
+    next.all_registers = false;  // nothing of a row is kept, so they would be idle
     next.blocks = 1;
     next.chunk_rows = false;
     next.name = schedule.name + ", read again";

@@ -227,8 +227,7 @@ Target cuda_target(const Kernel& kernel) {
   return {true, lanes, cuda::block, groups, cuda::block};
 }
 
-}  // namespace
-
+// Columns of a kernel for rows: a warp for an iteration, where a row takes several.
 Target phase_target(const Target& kernel, const Phase& phase) {
   if (kernel.warps <= 1) return kernel;
   bool rows = false;
@@ -240,6 +239,8 @@ Target phase_target(const Target& kernel, const Phase& phase) {
   if (rows || !sums_columns(phase.body)) return kernel;
   return {true, kernel.lanes, vector_lanes / kernel.lanes, 0, cuda::row_block};
 }
+
+}  // namespace
 
 Emitter::Emitter(const Kernel& kernel, const Target& target)
     : LaneQuestions(kernel, target),
@@ -269,9 +270,7 @@ KernelSource Emitter::source() {
                               param.elements * Sym(byte_size(param.dtype))});
   }
   source_.text = header_text();
-  const size_t own = kernel_.phases.size() - (ends_in_last_block() ? 2 : 0);
-  for (size_t i = 0; i < own; i++) source_.text += phase_text(i);
-  if (own < kernel_.phases.size()) source_.text += kernel_in_two_parts();
+  for (size_t i = 0; i < kernel_.phases.size(); i++) source_.text += phase_text(i);
   source_.key = names_.without_names(source_.text);
   source_.sections = device::sections_used(source_.text);
   source_.sections.merge(device::sections_used(device::library_text(source_.functions)));
@@ -315,7 +314,7 @@ void Emitter::declare_buffers(const Phase& phase) {
     if (is_thread_row(scratch.name)) uses.rows.insert(scratch.name);
   }
   walk(phase.body, uses);
-  if (target_.team < target_.block || in_part_) uses.sym(phase.extent);
+  if (target_.team < target_.block) uses.sym(phase.extent);
   in_subscripts_ = uses.variables;
   uses_ = std::move(uses.values);
   written_ = uses.written;
@@ -355,11 +354,8 @@ std::string Emitter::phase_text(size_t number) {
   target_ = phase_target(kernel_target_, phase);
   std::string symbol = fmt::format("{}_p{}", kernel_.name, number);
   names_.give(symbol);
-  if (!in_last_block_) {
-    source_.phases.push_back({symbol, phase.extent, phase.grain, target_.team,
-                              target_.cuda ? target_.block : 0, target_.least_block,
-                              target_.blocks});
-  }
+  source_.phases.push_back({symbol, phase.extent, phase.grain, target_.team,
+                            target_.cuda ? target_.block : 0, target_.least_block, target_.blocks});
   static_cast<PhaseState&>(*this) = {};
   names_.open();
   out_.open("");
@@ -399,10 +395,9 @@ std::string Emitter::cuda_signature(const std::string& symbol, const Phase& phas
     params.push_back(name == variables_.end() ? "long" : "long " + name->second);
   }
   params.emplace_back("KernelReport* report");
-  const std::string head =
-      in_part_ ? fmt::format("INLINE void {}(", symbol)
-               : fmt::format("extern \"C\" __global__ void {} {}(", launch_bounds(phase), symbol);
-  const std::string joined = join(params, ", ") + ") {\n";
+  std::string head =
+      fmt::format("extern \"C\" __global__ void {} {}(", launch_bounds(phase), symbol);
+  std::string joined = join(params, ", ") + ") {\n";
   return head.size() + joined.size() <= line_width
              ? head + joined
              : head + "\n    " + join(params, ",\n    ") + ") {\n";
@@ -416,10 +411,7 @@ void Emitter::open_iterations(const Phase& phase) {
     open(fmt::format("for (long {0} = call->begin; {0} < call->end; {0}++) {{", var));
     return;
   }
-  if (!in_part_) line("after_previous_kernel();");
-  if (in_part_ && !in_last_block_ && !phase.extent.constant()) {
-    line(fmt::format("if ({} <= 0) return;", subscript(phase.extent)));
-  }
+  line("after_previous_kernel();");
   if (target_.blocks > 1) {
     // Nobody leaves anything in the shared memory of a block that has not started.
     line("cluster_barrier();");
@@ -430,7 +422,7 @@ void Emitter::open_iterations(const Phase& phase) {
     return;
   }
   if (target_.team == target_.block) {
-    line(fmt::format("const long {} = {};", var, in_last_block_ ? "0" : "blockIdx.x"));
+    line(fmt::format("const long {} = blockIdx.x;", var));
     if (target_.warps > 1) {
       declare_group();
     } else {
@@ -440,11 +432,9 @@ void Emitter::open_iterations(const Phase& phase) {
   }
   const std::string extent = subscript(phase.extent);
   const std::string place =
-      in_last_block_ ? fmt::format("threadIdx.x / {}", target_.team)
-                     : fmt::format("(blockIdx.x * {} + threadIdx.x) / {}",
-                                   target_.least_block > 0 ? "(long)blockDim.x"
-                                                           : fmt::format("{}L", target_.block),
-                                   target_.team);
+      fmt::format("(blockIdx.x * {} + threadIdx.x) / {}",
+                  target_.least_block > 0 ? "(long)blockDim.x" : fmt::format("{}L", target_.block),
+                  target_.team);
   if (target_.warps > 0 && target_.team < cuda::warp) {
     // The teams of a warp stay together: one without an iteration repeats the last, but its stores.
     const std::string place_name = names_.unique("place");

@@ -11,10 +11,6 @@
 
 namespace ingot {
 
-// How a phase is spread, given how its kernel's rows are: columns of a kernel for rows have a warp
-// for an iteration.
-Target phase_target(const Target& kernel, const loop::Phase& phase);
-
 class Emitter : private LaneQuestions {
  public:
   Emitter(const loop::Kernel& kernel, const Target& target);
@@ -86,10 +82,6 @@ class Emitter : private LaneQuestions {
   bool rounded_by_stores(const std::string& name) const;
   void note_functions(std::string_view formula, Lanes lanes);
 
-  // last_block.cpp: the last phase in the kernel of the one before it.
-  bool ends_in_last_block() const;
-  std::string kernel_in_two_parts();
-
   // cuda_tiles.cpp: blocks of memory in shared memory, read down their columns.
   void note_tile(const loop::Transpose& transpose);
   void declare_group();
@@ -146,8 +138,6 @@ class Emitter : private LaneQuestions {
   void close(const std::string& text = "}");
   void line(const std::string& text);
 
-  bool in_part_ = false;           // CUDA: what is written is a part of a kernel
-  bool in_last_block_ = false;     // and that of the last block alone
   const std::string_view report_;  // where a failed check leaves its number
   KernelSource source_;
   std::map<std::string, DType> buffer_dtypes_;

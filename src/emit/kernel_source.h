@@ -35,12 +35,10 @@ struct PhaseSource {
   int64_t grain;
   // CUDA: threads that share an iteration, and threads of a block, of which a launch of few blocks
   // may have fewer (0: not). The kernel's parameters are the buffers in the order of params, the
-  // sizes in the order of sizes, the report, and where blocks are counted, a number that is 0.
+  // sizes in the order of sizes, and the report.
   int team = 1, block = 0, least_block = 0;
   int blocks = 1;            // a cluster, that shares an iteration: `team` is all their threads
   int64_t shared_bytes = 0;  // besides what the text declares
-  bool counts_blocks =
-      false;  // the last one does the next phase, also where there are no iterations
 };
 
 struct ParamSource {

@@ -28,7 +28,7 @@ constexpr std::string_view own_words[] = {
     "xor",       "call",         "l",         "min",       "divisor",   "KernelCall", "F32",
     "F64",       "I32",          "I64",       "M32",       "M64",       "main",       "Live",
     "all_lanes", "KernelReport", "report",    "thread",    "threadIdx", "blockIdx",   "blockDim",
-    "gridDim",   "arrived"};
+    "gridDim"};
 
 std::string_view word_at(std::string_view text, size_t begin) {
   size_t end = begin;

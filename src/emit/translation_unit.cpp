@@ -65,21 +65,6 @@ INLINE long first_lane(Two<H> v) {
 }
 )",
      ""},
-    // CUDA: of a grid's blocks, each of which calls it with all threads, true in the last one,
-    // which then sees what the others have stored, and leaves the count at 0.
-    {"last_to_arrive", "", R"(INLINE bool last_to_arrive(unsigned* arrived) {
-  __shared__ bool last;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    last = atomicAdd(arrived, 1u) == gridDim.x - 1;
-    if (last) *arrived = 0;
-  }
-  __syncthreads();
-  __threadfence();
-  return last;
-}
-)"},
     // Rounds to odd where it is not exact, so that rounding again to bf16 or f16 is as if once.
     {"to_f32_odd", R"(INLINE F32 to_f32_odd(F64 a) {
   F32 r = to_f32(a);

@@ -11,7 +11,6 @@ namespace {
 
 constexpr int64_t usual_shared_bytes = 48 << 10;  // of a block; more has to be asked for
 constexpr auto report_bytes = static_cast<int64_t>(sizeof(KernelReport));
-constexpr auto count_bytes = static_cast<int64_t>(sizeof(unsigned));
 
 // While this lives, launches on the side streams count as those of the captured stream.
 class CapturedBeside {
@@ -37,7 +36,7 @@ DeviceCallState::DeviceCallState(std::shared_ptr<DeviceProgram> of,
   const Sizing& numbers = sizing->numbers;
   arena = CudaMemory(stream, numbers.arena_bytes);
   const auto group_count = static_cast<int64_t>(program->kernels.groups());
-  reports = CudaMemory(stream, group_count * (report_bytes + count_bytes));
+  reports = CudaMemory(stream, group_count * report_bytes);
   fill_bytes(stream, reports.address(), 0, reports.bytes());
   std::vector<KernelPlace> places;
   for (size_t g = 0; g < program->kernels.groups(); ++g) {
@@ -56,8 +55,6 @@ DeviceCallState::DeviceCallState(std::shared_ptr<DeviceProgram> of,
     group.buffers.resize(source.params.size());
     group.sizes = numbers.groups[g][places[g].variant].sizes;
     group.report = static_cast<std::byte*>(reports.address()) + g * sizeof(KernelReport);
-    group.arrived = static_cast<std::byte*>(reports.address()) + group_count * report_bytes +
-                    static_cast<int64_t>(g) * count_bytes;
     const auto& launches = sizing->launches[g][places[g].variant];
     for (size_t p = 0; p < launches.size(); ++p) {
       if (!launches[p]) continue;
@@ -75,8 +72,6 @@ DeviceCallState::DeviceCallState(std::shared_ptr<DeviceProgram> of,
     for (void*& buffer : group.buffers) group.pointers.push_back(&buffer);
     for (long& size : group.sizes) group.pointers.push_back(&size);
     group.pointers.push_back(&group.report);
-    const auto& phases = program->kernels.source(group.place).phases;
-    if (!phases.empty() && phases.back().counts_blocks) group.pointers.push_back(&group.arrived);
   }
 }
 
@@ -252,8 +247,7 @@ void DeviceCall::finish() {
   const KernelSet<DeviceKernel>& kernels = state.program->kernels;
   if (!has_checks()) return state.stream.synchronize();
   std::vector<KernelReport> reports(state.groups.size());
-  copy_to_host(state.stream, reports.data(), state.reports.address(),
-               static_cast<int64_t>(reports.size()) * report_bytes);
+  copy_to_host(state.stream, reports.data(), state.reports.address(), state.reports.bytes());
   state.stream.synchronize();
   for (size_t g = 0; g < reports.size(); ++g) {
     if (reports[g].number == 0) continue;

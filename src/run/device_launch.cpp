@@ -12,7 +12,7 @@ std::optional<CudaLaunch> launch_of(const PhaseSource& phase, const Bindings& si
   INGOT_CHECK(phase.block > 0 && phase.blocks * phase.block % phase.team == 0,
               "{}: teams of {} in {} blocks of {}", phase.symbol, phase.team, phase.blocks,
               phase.block);
-  const int64_t iterations = std::max<int64_t>(phase.extent.evaluate(sizes), phase.counts_blocks);
+  const int64_t iterations = phase.extent.evaluate(sizes);
   if (iterations <= 0) return std::nullopt;
   int block = phase.block;
   auto blocks_now = [&] {

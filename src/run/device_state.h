@@ -41,7 +41,6 @@ struct DeviceCallState {
     std::vector<void*> buffers;
     std::vector<long> sizes;
     void* report;
-    void* arrived;                // the count of its blocks
     std::vector<void*> pointers;  // to each of the above
     std::vector<void*> captured;  // buffers in the graph
   };

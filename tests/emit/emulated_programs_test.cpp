@@ -205,9 +205,6 @@ TEST(EmulatedPrograms, SplitTensorsInWideHaveTheInterpretersBits) {
     ASSERT_EQ(program.plan.groups[0].schedules[0].name, split);
     const std::string loops = print(program.loops[0][0]);
     EXPECT_NE(loops.find("for piece in serial"), std::string::npos) << loops;
-    const KernelSource& source = program.kernels.at(program.loops[0][0].name).source;
-    ASSERT_EQ(source.phases.size(), 1U) << source.text;
-    EXPECT_TRUE(source.phases[0].counts_blocks);
     for (const int64_t length : {65536, 65537, 140000, 262148}) {
       const std::vector<Tensor> inputs = random_inputs(program.graph, {{"B", length}}, 1);
       const std::vector<Tensor> expected =

@@ -9,10 +9,25 @@
 #include "session.h"
 
 namespace ingot::cli {
+namespace {
 
-int explain(const Arguments& arguments) {
+// With a size for every named dimension.
+Session open_complete(const Arguments& arguments) {
   Session session = open_session(arguments);
   session.options.sizes = complete_sizes(session);
+  return session;
+}
+
+std::vector<Tensor> inputs_for(const Session& session, const Compiled& compiled) {
+  std::vector<Tensor> inputs = make_inputs(session, session.options.sizes);
+  require_shapes(session, compiled, inputs);
+  return inputs;
+}
+
+}  // namespace
+
+int explain(const Arguments& arguments) {
+  const Session session = open_complete(arguments);
   const Compiled compiled = arguments.measure ? compile(session, arguments) : plan_only(session);
   const std::string json = compiled.explain_json(arguments.measure);
   if (!arguments.html.empty()) {
@@ -25,8 +40,7 @@ int explain(const Arguments& arguments) {
 }
 
 int tune(const Arguments& arguments) {
-  Session session = open_session(arguments);
-  session.options.sizes = complete_sizes(session);
+  const Session session = open_complete(arguments);
   const Compiled compiled = compile(session, arguments);
   if (!arguments.register_caps.empty()) {
     const std::string json = compiled.register_caps_json(arguments.register_caps);
@@ -34,8 +48,7 @@ int tune(const Arguments& arguments) {
     fmt::print("{}\n", arguments.json ? json : Compiled::register_caps_text(json));
     return 0;
   }
-  const std::vector<Tensor> inputs = make_inputs(session, session.options.sizes);
-  require_shapes(session, compiled, inputs);
+  const std::vector<Tensor> inputs = inputs_for(session, compiled);
   std::string json;
   {
     ProgressLine progress;
@@ -47,11 +60,9 @@ int tune(const Arguments& arguments) {
 }
 
 int check(const Arguments& arguments) {
-  Session session = open_session(arguments);
-  session.options.sizes = complete_sizes(session);
+  const Session session = open_complete(arguments);
   const Compiled compiled = compile(session, arguments);
-  const std::vector<Tensor> inputs = make_inputs(session, session.options.sizes);
-  require_shapes(session, compiled, inputs);
+  const std::vector<Tensor> inputs = inputs_for(session, compiled);
   CheckResult result;
   {
     ProgressLine progress;
@@ -62,11 +73,9 @@ int check(const Arguments& arguments) {
 }
 
 int bench(const Arguments& arguments) {
-  Session session = open_session(arguments);
-  session.options.sizes = complete_sizes(session);
+  const Session session = open_complete(arguments);
   const Compiled compiled = compile(session, arguments);
-  const std::vector<Tensor> inputs = make_inputs(session, session.options.sizes);
-  require_shapes(session, compiled, inputs);
+  const std::vector<Tensor> inputs = inputs_for(session, compiled);
   std::string json;
   {
     ProgressLine progress;

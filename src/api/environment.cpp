@@ -24,15 +24,6 @@ using Json = ReportJson;
 
 constexpr int64_t ceiling_bytes = int64_t{256} << 20;  // read + written: beyond any cache here
 
-std::string date_text() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  const size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return {text, length};
-}
-
 // null where there is no compiler: a report needs none.
 Json host_compiler_text(const Options& options) {
   try {
@@ -135,6 +126,15 @@ JitOptions cache_options(const std::string& cache_dir) {
 }
 
 }  // namespace
+
+std::string date_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  const size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return {text, length};
+}
 
 std::string version_text() { return fmt::format("ingot {} ({})", version_string, git_hash); }
 

@@ -8,5 +8,6 @@
 namespace ingot {
 
 ReportJson environment_of(const Options& options);
+std::string date_text();  // UTC, "2026-11-30T23:59:05Z"
 
 }  // namespace ingot

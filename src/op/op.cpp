@@ -57,6 +57,11 @@ std::vector<OpInfo> make_table() {
 #define NARROW(name, form, magnitude, formula) \
   SHORTER(name, form, formula)                 \
   table[static_cast<size_t>(Op::name)].reach[static_cast<size_t>(Form::form)] = magnitude;
+#define COUNTED(name, ...)                                                                        \
+  for (size_t at = 0; const GpuInstructions& count : std::vector<GpuInstructions>{__VA_ARGS__}) { \
+    table[static_cast<size_t>(Op::name)].gpu[at / 2][at % 2] = count;                             \
+    ++at;                                                                                         \
+  }
 #include "op/ops.def"
   return table;
 }

@@ -67,6 +67,11 @@ struct OpFlag {
   };
 };
 
+struct GpuInstructions {  // of a thread, for an element
+  double all = 0;         // 0: not counted
+  double special = 0;     // of them those of the special-function unit
+};
+
 struct OpInfo {
   Op op;
   std::string_view name;
@@ -87,6 +92,7 @@ struct OpInfo {
   double identity;                       // reductions; ±inf means the dtype's extreme for integers
   std::string_view onnx;                 // "Add", or "" ; several separated by spaces
   std::string_view doc;                  // one sentence
+  GpuInstructions gpu[2][2] = {};        // f32 or halves; in exact or in wide and fast
 };
 
 const OpInfo& op_info(Op op);

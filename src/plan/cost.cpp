@@ -123,21 +123,6 @@ class Passes {
   std::map<NodeId, uint32_t> staged_reads_;
 };
 
-struct GpuInstructions {
-  struct Count {
-    int all;
-    double special;
-  };
-  Op op;
-  Count counts[4];
-};
-
-constexpr GpuInstructions gpu_instructions[] = {
-#define GPU_INSTRUCTIONS(name, ...) {Op::name, {__VA_ARGS__}},
-#include "plan/gpu_instructions.inc"
-#undef GPU_INSTRUCTIONS
-};
-
 Sym scaled(const Sym& count, double factor) {
   return count * Sym(static_cast<int64_t>(factor + 0.5));
 }
@@ -202,26 +187,17 @@ class Measure {
           e.per_row || is_reduction(graph_, id) ? 1 : std::popcount(passes_.computed_in(id));
       Sym executions = e.executions * Sym(times);
       cost_.flops = cost_.flops + scaled(executions, op_info(node.op).flops);
-      const Instructions each = instructions_of_device(node);
+      const GpuInstructions each = instructions_of_device(node);
       cost_.instructions = cost_.instructions + scaled(executions, each.all);
       cost_.special = cost_.special + scaled(executions, each.special);
     }
   }
 
   // Of an element.
-  struct Instructions {
-    double all, special;
-  };
-  Instructions instructions_of_device(const Node& node) const {
-    if (gpu_) {
-      const bool half = is_float(node.type.dtype) && byte_size(node.type.dtype) == 2;
-      for (const GpuInstructions& row : gpu_instructions) {
-        if (row.op != node.op) continue;
-        const GpuInstructions::Count& count = row.counts[(half ? 2 : 0) + (exact_ ? 0 : 1)];
-        return {static_cast<double>(count.all), count.special};
-      }
-    }
-    return {instructions_of(node, gpu_), 0};
+  GpuInstructions instructions_of_device(const Node& node) const {
+    const bool half = is_float(node.type.dtype) && byte_size(node.type.dtype) == 2;
+    const GpuInstructions& counted = op_info(node.op).gpu[half ? 1 : 0][exact_ ? 0 : 1];
+    return gpu_ && counted.all > 0 ? counted : GpuInstructions{instructions_of(node, gpu_), 0};
   }
 
   // Nothing of a place that does not change with the innermost variable, or element by element; nor

@@ -32,38 +32,34 @@ Plan make_plan(const Graph& graph, const DeviceModel& device, const PlanOptions&
   return plan;
 }
 
+size_t chosen_variant(const Group& group, const Bindings& sizes) {
+  for (size_t i = 0; i < group.schedules.size(); ++i) {
+    if (guards_hold(group.schedules[i], sizes)) {
+      return i;
+    }
+  }
+  return group.schedules.empty() ? 0 : group.schedules.size() - 1;
+}
+
 Sym group_bytes(const Group& group) {
   return group.traffic.read + group.traffic.written + group.traffic.workspace;
 }
 
 namespace {
 
-// The schedule that runs at these sizes.
-const Schedule* chosen(const Group& group, const Bindings& sizes) {
-  for (const Schedule& schedule : group.schedules) {
-    const bool holds = std::ranges::all_of(schedule.guards, [&](const Schedule::AtLeast& guard) {
-      return at_sizes(guard.value, sizes) >= static_cast<double>(guard.minimum);
-    });
-    if (holds) return &schedule;
-  }
-  return nullptr;
-}
-
 // One after the other: partials are combined by a phase of their own.
-double phases_of(const Schedule* schedule, bool rows_then_columns) {
+double phases_of(const Schedule& schedule, bool rows_then_columns) {
   if (rows_then_columns) return 3;
-  const bool partials = schedule != nullptr &&
-                        (schedule->split_rows || schedule->column_bands || schedule->row_bands);
-  return partials ? 2 : 1;
+  return schedule.split_rows || schedule.column_bands || schedule.row_bands ? 2 : 1;
 }
 
 Estimate estimate_of(const Group& group, const DeviceModel& device, const Bindings& sizes,
                      double cached) {
   Work work = work_of(group, device, sizes);
   work.cached = std::max(work.cached, cached);
-  const Schedule* schedule = chosen(group, sizes);
-  const bool rows_then_columns =
-      !group.domain.columns.empty() && schedule != nullptr && !schedule->row_bands;
+  const Schedule schedule =
+      group.schedules.empty() ? Schedule{} : group.schedules[chosen_variant(group, sizes)];
+  const bool rows_then_columns = !group.domain.columns.empty() && !schedule.row_bands;
   if (rows_then_columns) work.read *= 2;
   const WorkTime time = work_time(device, work);
   const double bytes = at_sizes(group_bytes(group), sizes);

@@ -116,6 +116,9 @@ Plan make_plan(const Graph& graph, const DeviceModel& device, const PlanOptions&
 Decision find_domain(const Graph& graph, const std::vector<NodeId>& nodes,
                      const std::vector<NodeId>& outputs, Domain* domain);
 
+// The schedule that runs: the first whose guards hold; 0 where there is none.
+size_t chosen_variant(const Group& group, const Bindings& sizes);
+
 Sym group_bytes(const Group& group);  // read + written + workspace
 // Predicted time at concrete sizes, µs; and what binds: "memory", "compute" or "launch".
 struct Estimate {

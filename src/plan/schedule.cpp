@@ -404,6 +404,16 @@ int64_t elements_of_thread(const Graph& graph, const Group& group) {
   return cuda::thread_elements(narrowest_bytes(graph, group));
 }
 
+bool guards_hold(const Schedule& schedule, const Bindings& sizes) {
+  return std::all_of(
+      schedule.guards.begin(), schedule.guards.end(), [&](const Schedule::AtLeast& guard) {
+        const std::set<std::string> names = guard.value.variables();
+        return std::all_of(names.begin(), names.end(),
+                           [&](const std::string& name) { return sizes.count(name) != 0; }) &&
+               guard.value.evaluate(sizes) >= guard.minimum;
+      });
+}
+
 std::string Schedule::AtLeast::text() const {
   const bool is_limit =
       minimum <= 0 &&

@@ -60,4 +60,7 @@ struct Schedule {
   std::string word() const;  // "rows_streaming" of "rows, streaming": in names and tuning files
 };
 
+// Whether a schedule runs at these sizes; not where it asks for one that is not given.
+bool guards_hold(const Schedule& schedule, const Bindings& sizes);
+
 }  // namespace ingot

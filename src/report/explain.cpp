@@ -175,15 +175,6 @@ Json totals_json(const ExplainInput& input) {
 
 }  // namespace
 
-size_t chosen_variant(const Group& group, const Bindings& sizes) {
-  for (size_t i = 0; i < group.schedules.size(); ++i) {
-    if (guards_hold(group.schedules[i], sizes)) {
-      return i;
-    }
-  }
-  return group.schedules.empty() ? 0 : group.schedules.size() - 1;
-}
-
 ReportJson explain_json(const ExplainInput& input, const ReportJson& environment) {
   Json dims = Json::object();
   for (const std::string& name : size_names(input.graph)) {

@@ -42,9 +42,6 @@ struct ExplainInput {
   std::map<std::string, std::string> edited_not_run = {};  // each with what ran instead
 };
 
-// The schedule that runs at these sizes: the first whose guards hold.
-size_t chosen_variant(const Group& group, const Bindings& sizes);
-
 // The object of `explain --json`, and the same for a person.
 ReportJson explain_json(const ExplainInput& input, const ReportJson& environment);
 std::string explain_text(const ReportJson& explained);

@@ -57,15 +57,6 @@ VariantSizing size_variant(const KernelSource& source, const Bindings& bindings,
 
 }  // namespace
 
-bool guards_hold(const Schedule& schedule, const Bindings& bindings) {
-  return std::all_of(schedule.guards.begin(), schedule.guards.end(), [&](const auto& guard) {
-    const std::set<std::string> names = guard.value.variables();
-    return std::all_of(names.begin(), names.end(),
-                       [&](const std::string& name) { return bindings.count(name) != 0; }) &&
-           guard.value.evaluate(bindings) >= guard.minimum;
-  });
-}
-
 Sizing make_sizing(const Graph& graph, const Plan& plan,
                    const std::vector<std::vector<KernelSource>>& sources,
                    const std::vector<std::vector<int64_t>>& input_shapes, ArenaUse use) {

@@ -31,9 +31,6 @@ struct Sizing {
 // Of a tensor of that name; Error{input} beyond 64 bits.
 int64_t byte_count(DType dtype, const std::vector<int64_t>& shape, const std::string& name);
 
-// Whether all guards hold; not, where one has a name that is not bound.
-bool guards_hold(const Schedule& schedule, const Bindings& bindings);
-
 // Whether intermediates and workspaces that are not alive together may lie in the same place.
 enum class ArenaUse : uint8_t { in_turn, apart };
 

@@ -14,13 +14,6 @@
 namespace ingot::testing {
 namespace {
 
-bool guards_hold(const Schedule& schedule, const Bindings& sizes) {
-  for (const Schedule::AtLeast& guard : schedule.guards) {
-    if (guard.value.evaluate(sizes) < guard.minimum) return false;
-  }
-  return true;
-}
-
 void run_kernel(const Graph& graph, const loop::Kernel& kernel, const Bindings& sizes,
                 const KernelRun& run, std::map<NodeId, Tensor>* values) {
   std::vector<Tensor> workspaces;

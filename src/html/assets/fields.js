@@ -21,8 +21,21 @@
     return Number(value.toPrecision(2));
   };
 
+  const labelOf = (field, id) => element('label', {for: id
+  }, field.label);
+
+  // The line below an input that says what is wrong with it: { node, say(text) }.
+  function problemOf(input, id) {
+    const node = element('span', {class: 'problem', id: `${id}-problem`, role: 'alert'});
+    input.setAttribute('aria-describedby', node.id);
+    const say = (text) => {
+      node.textContent = text;
+      input.setAttribute('aria-invalid', text !== '');
+    };
+    return {node, say};
+  }
+
   function numberField(field, id, changed) {
-    const problem = element('span', {class: 'problem', id: `${id}-problem`, role: 'alert'});
     const input = element('input', {
       id,
       type: 'number',
@@ -31,8 +44,8 @@
       step: 'any',
       value: field.value,
       inputmode: 'decimal',
-      'aria-describedby': `${id}-problem`,
     });
+    const problem = problemOf(input, id);
     const slider = element('input', {
       type: 'range',
       min: 0,
@@ -51,37 +64,29 @@
     };
     input.addEventListener('input', () => {
       const value = Number(input.value);
-      problem.textContent = wrong(value);
-      input.setAttribute('aria-invalid', problem.textContent !== '');
-      if (problem.textContent) return;
+      problem.say(wrong(value));
+      if (wrong(value)) return;
       slider.value = toSlider(field, value);
       changed(value);
     });
     slider.addEventListener('input', () => {
       const value = fromSlider(field, Number(slider.value));
       input.value = value;
-      problem.textContent = '';
-      input.setAttribute('aria-invalid', false);
+      problem.say('');
       changed(value);
     });
     const set = (value) => {
       input.value = value;
       slider.value = toSlider(field, value);
-      problem.textContent = '';
-      input.setAttribute('aria-invalid', false);
+      problem.say('');
     };
     return {
       set,
       node: element(
-          'div', {class: 'field'},
-          element(
-              'label',
-              { for: id
-              },
-              field.label),
+          'div', {class: 'field'}, labelOf(field, id),
           element(
               'span', {class: 'entry'}, input, element('span', {class: 'unit'}, field.unit || '')),
-          slider, problem),
+          slider, problem.node),
     };
   }
 
@@ -95,14 +100,8 @@
       set: (value) => {
         select.value = value;
       },
-      node: element(
-          'div', {class: field.half ? 'field' : 'field wide'},
-          element(
-              'label',
-              { for: id
-              },
-              field.label),
-          select),
+      node:
+          element('div', {class: field.half ? 'field' : 'field wide'}, labelOf(field, id), select),
     };
   }
 
@@ -114,47 +113,52 @@
       set: (value) => {
         box.checked = value;
       },
-      node: element(
-          'div', {class: 'field check'}, box,
-          element(
-              'label',
-              { for: id
-              },
-              field.label)),
+      node: element('div', {class: 'field check'}, box, labelOf(field, id)),
     };
   }
 
   function textField(field, id, changed) {
-    const problem = element('span', {class: 'problem', role: 'alert', id: `${id}-problem`});
     const input = element('input', {
       id,
       type: 'text',
       value: field.value,
       autocomplete: 'off',
       spellcheck: 'false',
-      'aria-describedby': `${id}-problem`,
     });
+    const problem = problemOf(input, id);
     input.addEventListener('input', () => {
-      problem.textContent = field.wrong(input.value);
-      input.setAttribute('aria-invalid', problem.textContent !== '');
-      if (!problem.textContent) changed(input.value);
+      problem.say(field.wrong(input.value));
+      if (!field.wrong(input.value)) changed(input.value);
     });
     return {
       set: (value) => {
         input.value = value;
-        problem.textContent = '';
-        input.setAttribute('aria-invalid', false);
+        problem.say('');
       },
       node: element(
-          'div', {class: 'field'},
-          element(
-              'label',
-              { for: id
-              },
-              field.label),
-          element('span', {class: 'entry'}, input), problem),
+          'div', {class: 'field'}, labelOf(field, id), element('span', {class: 'entry'}, input),
+          problem.node),
     };
   }
 
-  ingot.fields = {number: numberField, choice: choiceField, check: checkField, text: textField};
+  // Of the panels that count bytes.
+  const elementSize = {
+    name: 'size',
+    label: 'Bytes an element s',
+    unit: 'B',
+    kind: 'number',
+    value: 2,
+    min: 1,
+    max: 8,
+    log: true,
+    powers: true,
+  };
+
+  ingot.fields = {
+    number: numberField,
+    choice: choiceField,
+    check: checkField,
+    text: textField,
+    elementSize,
+  };
 })();

@@ -41,17 +41,7 @@
         log: true,
         powers: true
       },
-      {
-        name: 'size',
-        label: 'Bytes an element s',
-        unit: 'B',
-        kind: 'number',
-        value: 2,
-        min: 1,
-        max: 8,
-        log: true,
-        powers: true
-      },
+      ingot.fields.elementSize,
       {
         name: 'local',
         label: 'Local memory',

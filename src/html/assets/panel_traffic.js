@@ -163,17 +163,7 @@
         log: true,
         whole: true
       },
-      {
-        name: 'size',
-        label: 'Bytes an element s',
-        unit: 'B',
-        kind: 'number',
-        value: 2,
-        min: 1,
-        max: 8,
-        powers: true,
-        log: true
-      },
+      ingot.fields.elementSize,
       {
         name: 'stages',
         label: 'Stages k',

@@ -119,8 +119,7 @@ void add_special_options(CLI::App& app, const std::string& name, Arguments& argu
                    "registers a thread may have, 16 to 255, as 32,48,64: registers, spills and "
                    "occupancy of each kernel, and times where the device is here")
         ->delimiter(',');
-    app.add_option("--budget", arguments.budget, "seconds, about; default 30")
-        ->check(CLI::PositiveNumber);
+    app.add_option("--budget", arguments.budget, "seconds, about; more than 0, default 30");
   }
   if (name == "bench") {
     app.add_option("--repeats", arguments.repeats, "default: about two seconds' worth, at least 7")

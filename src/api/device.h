@@ -13,7 +13,8 @@
 namespace ingot {
 
 // The commands that need no device; tune then measures nothing.
-inline constexpr std::string_view without_device = "explain, plan, print, lower, emit and tune";
+inline constexpr std::string_view without_device =
+    "explain, plan, print, lower, emit and tune --register-caps";
 
 struct ChosenDevice {
   DeviceModel model;

@@ -490,6 +490,7 @@ TEST_F(Cli, TuneSaysWhichKernelsAGpuHasNot) {
 TEST_F(Cli, TuneShowsWhatBoundsOnRegistersDo) {
   expect_error("tune bias_gelu.ingot --dim B=64 --register-caps 32", 2, "kernels of a GPU");
   expect_error("tune bias_gelu.ingot --device h200 --register-caps 8", 2, "16 to 255");
+  expect_error("tune bias_gelu.ingot --dim B=64 --budget 0", 2, "a budget of 0 s: more than 0");
   if (const std::string why = ingot::testing::no_nvrtc(); !why.empty()) GTEST_SKIP() << why;
   const std::string command =
       "tune bias_gelu.ingot --dim B=16384 --device h200 --register-caps 24,64";

@@ -19,6 +19,7 @@ struct Arguments {
   std::optional<double> rtol, atol;
   int threads = 0;
   int repeats = 0;
+  std::string compare;        // bench: an earlier report
   int port = 0;               // lab; 0: a free one
   double budget = 30;         // tune: seconds
   bool allow_memory = false;  // fusion auto

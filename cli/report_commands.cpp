@@ -24,6 +24,21 @@ std::vector<Tensor> inputs_for(const Session& session, const Compiled& compiled)
   return inputs;
 }
 
+// The report with its comparison; errors name the file of the base.
+std::string compared(const std::string& json, const std::string& base, const std::string& path) {
+  try {
+    return Compiled::bench_compared_json(json, base);
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("--compare {}: {}", path, error.message()), {},
+                error.notes());
+  }
+}
+
+bool has_failed(const nlohmann::json& report) {
+  const bool slower = report.contains("comparison") && report["comparison"]["slower"] > 0;
+  return slower || report["within_contract"] == false;
+}
+
 }  // namespace
 
 int explain(const Arguments& arguments) {
@@ -73,6 +88,7 @@ int check(const Arguments& arguments) {
 }
 
 int bench(const Arguments& arguments) {
+  const std::string base = arguments.compare.empty() ? "" : read_whole_file(arguments.compare);
   const Session session = open_complete(arguments);
   const Compiled compiled = compile(session, arguments);
   const std::vector<Tensor> inputs = inputs_for(session, compiled);
@@ -81,9 +97,10 @@ int bench(const Arguments& arguments) {
     ProgressLine progress;
     json = compiled.bench_json(inputs, {arguments.repeats, progress.callback()});
   }
+  if (!arguments.compare.empty()) json = compared(json, base, arguments.compare);
   if (!arguments.html.empty()) write_whole_file(arguments.html, bench_html(json));
   fmt::print("{}\n", arguments.json ? json : Compiled::bench_text(json));
-  return nlohmann::json::parse(json)["within_contract"] == false ? 1 : 0;
+  return has_failed(nlohmann::json::parse(json)) ? 1 : 0;
 }
 
 }  // namespace ingot::cli

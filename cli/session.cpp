@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -233,6 +235,14 @@ void note_edited_not_run(const std::map<std::string, std::string>& idle) {
   for (const auto& [edited, running] : idle) {
     note(fmt::format("the edited kernel {} is not used: at these sizes {} runs", edited, running));
   }
+}
+
+std::string read_whole_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
 void write_whole_file(const std::string& path, const std::string& text) {

@@ -34,6 +34,7 @@ Compiled plan_only(const Session& session);
 void note(const std::string& message);  // "note: …" on stderr
 void note_edited_not_run(const std::map<std::string, std::string>& idle);
 
+std::string read_whole_file(const std::string& path);  // Error{input} with path and reason
 // Writes to a temporary file beside `path` and renames it. Error{input} with path and reason.
 void write_whole_file(const std::string& path, const std::string& text);
 void make_folder(const std::string& path);

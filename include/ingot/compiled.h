@@ -66,6 +66,10 @@ class Compiled {
   // Separate against fused in one run: JSON, or its text.
   std::string bench_json(const std::vector<Tensor>& inputs, const BenchOptions& options = {}) const;
   static std::string bench_text(const std::string& json);
+  // The report of bench_json with its "comparison" with an earlier one, by variant: "slower" or
+  // "faster" where the medians differ by more than the noise. Error{input} where the base was
+  // measured under other conditions (program, device, numerics, sizes, threads): says which.
+  static std::string bench_compared_json(const std::string& json, const std::string& base);
   // Times other forms of each group in turns with the planner's and with the separate program, on
   // these inputs, and keeps the fastest of each in the tuning database (Options::tuning_file),
   // which programs compiled later follow. Forms whose results differ in bits are refused in

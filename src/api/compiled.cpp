@@ -11,6 +11,7 @@
 #include "base/float_environment.h"
 #include "base/text.h"
 #include "emit/emit.h"
+#include "report/bench_compare.h"
 #include "report/resources.h"
 
 namespace ingot {
@@ -176,6 +177,7 @@ std::string Compiled::bench_json(const std::vector<Tensor>& inputs,
           ? device_bench_json(*separate->device_executable, *state_->main->device_executable,
                               inputs, settings, environment)
           : ingot::bench_json(*separate->executable, fused, inputs, settings, environment);
+  result["program"] = program_digest(state_->source);
   result["edited_not_run"] = idle;
   CheckSettings contract;
   contract.numerics = state_->planning.numerics;
@@ -188,14 +190,6 @@ std::string Compiled::bench_json(const std::vector<Tensor>& inputs,
   }
   result["within_contract"] = kept ? Json(*kept) : Json(nullptr);
   return result.dump(2);
-}
-
-std::string Compiled::bench_text(const std::string& json) {
-  const Json report = Json::parse(json, nullptr, false);
-  if (!report.is_object() || !report.contains("results")) {
-    throw Error(ErrorKind::input, "bench_text: this is no report of bench_json");
-  }
-  return ingot::bench_text(report);
 }
 
 CheckResult Compiled::check(const std::vector<Tensor>& inputs, const CheckOptions& options) const {

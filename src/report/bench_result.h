@@ -12,12 +12,26 @@ namespace ingot {
 
 struct Samples {
   std::vector<double> kernel_us, end_to_end_us;
-  std::vector<double> host_us;                // of a call that does not wait; GPU only
+  // GPU only: kernels launched one by one instead of in a graph; a call that does not wait, for the
+  // host; a call from tensors of the host to new ones.
+  std::vector<double> launched_us, host_us, with_transfer_us;
   std::vector<std::vector<double>> group_us;  // of each group
 };
 
+// A way to run the program.
+struct Variant {
+  std::string name;  // "separate", "fused", "separate_streams"
+  Samples samples;
+  int64_t bytes = 0;  // at device memory, by the shapes
+  size_t launches = 0;
+};
+struct LeftOut {
+  std::string variant, why;
+};
+
 struct BenchRun {
-  Samples separate, fused;
+  std::vector<Variant> variants;  // separate and fused first
+  std::vector<LeftOut> left_out;
   int repeats = 0;
   int buffer_sets = 1;  // taken in turns, so that no cache holds them
   double copy_gbs = 0;
@@ -30,8 +44,8 @@ Bindings sizes_of(const Graph& graph, const std::vector<Tensor>& inputs);
 int64_t fused_bytes(const Plan& plan, const Bindings& sizes);
 MeasuredTimes measured_times(const Samples& separate, const Samples& fused, double copy_gbs);
 
-ReportJson bench_result(const Runnable& separate, const Runnable& fused,
-                        const std::vector<Tensor>& inputs, const BenchRun& run,
-                        const BenchSettings& settings, const ReportJson& environment);
+ReportJson bench_result(const Runnable& fused, const std::vector<Tensor>& inputs,
+                        const BenchRun& run, const BenchSettings& settings,
+                        const ReportJson& environment);
 
 }  // namespace ingot

@@ -245,8 +245,10 @@ BenchRun measure(const DeviceExecutable& separate, const DeviceExecutable& fused
   run.copy_bytes = fused_bytes(fused.plan(), sizes_of(fused.graph(), inputs));
   CopyBurst copy(second.call.stream(), run.copy_bytes, static_cast<int64_t>(sets.count()), rounds);
   run_in_turns(first, second, copy, sets, settings, run);
-  run.separate = std::move(first.samples);
-  run.fused = std::move(second.samples);
+  run.variants = {{"separate", std::move(first.samples),
+                   fused.plan().separate_bytes.evaluate(sizes_of(fused.graph(), inputs)),
+                   separate.plan().groups.size()},
+                  {"fused", std::move(second.samples), run.copy_bytes, fused.plan().groups.size()}};
   return run;
 }
 
@@ -306,14 +308,14 @@ MeasuredTimes measure_device_times(const DeviceExecutable& separate, const Devic
                                    const std::vector<Tensor>& inputs,
                                    const BenchSettings& settings) {
   const BenchRun run = measure(separate, fused, inputs, settings);
-  return measured_times(run.separate, run.fused, run.copy_gbs);
+  return measured_times(run.variants[0].samples, run.variants[1].samples, run.copy_gbs);
 }
 
 ReportJson device_bench_json(const DeviceExecutable& separate, const DeviceExecutable& fused,
                              const std::vector<Tensor>& inputs, const BenchSettings& settings,
                              const ReportJson& environment) {
   const BenchRun run = measure(separate, fused, inputs, settings);
-  return bench_result(separate, fused, inputs, run, settings, environment);
+  return bench_result(fused, inputs, run, settings, environment);
 }
 
 }  // namespace ingot

@@ -469,6 +469,41 @@ TEST_F(Cli, TimesOfLittleButTheClockAreNoVerdict) {
   EXPECT_EQ(large["verdict"].get<std::string>().find("fused "), 0u) << large["verdict"];
 }
 
+// Times of this machine by a factor of 1000: however disturbed a run is, that is a regression.
+TEST_F(Cli, BenchAgainstABase) {
+  const std::string call = "bench bias_gelu.ingot --dim B=2000 --repeats 9 --threads 1";
+  Json base = json(call);
+  write("base.json", base.dump());
+  const auto scale = [&](double factor) {
+    for (Json& variant : base["results"]) {
+      for (const char* time : {"kernel_us", "end_to_end_us"}) {
+        for (const char* key : {"min", "median", "max", "low", "high"}) {
+          variant[time][key] = variant[time][key].get<double>() * factor;
+        }
+        for (Json& us : variant[time]["quartiles"]) us = us.get<double>() * factor;
+      }
+    }
+  };
+  scale(1e-3);
+  write("fast.json", base.dump());
+  const Result slower = run(call + " --compare fast.json");
+  EXPECT_EQ(slower.code, 1) << slower.out << slower.err;
+  EXPECT_NE(slower.out.find("slower: fused, B = 2000, in kernels: "), std::string::npos)
+      << slower.out;
+  EXPECT_NE(slower.out.find("a regression: "), std::string::npos) << slower.out;
+  scale(1e6);
+  write("slow.json", base.dump());
+  const Result faster = run(call + " --compare slow.json --json");
+  EXPECT_EQ(faster.code, 0) << faster.err;
+  EXPECT_EQ(Json::parse(faster.out)["comparison"]["faster"], 4) << faster.out;
+  expect_error("bench bias_gelu.ingot --dim B=8 --repeats 9 --threads 1 --compare base.json", 2,
+               "sizes: B = 8 here, B = 2000 in the base");
+  expect_error(call + " --numerics fast --compare base.json", 2, "numerics: fast here");
+  expect_error(call + " --compare missing.json", 2, "cannot read missing.json");
+  write("text.json", "no JSON");
+  expect_error(call + " --compare text.json", 2, "--compare text.json: the base is no JSON");
+}
+
 TEST_F(Cli, TuneSaysWhichKernelsAGpuHasNot) {
   write("mm.ingot",
         "graph mm(x: f32[B, 64], w: f32[64, 32]) {\n  m = matmul(x, w)\n  return m\n}\n");

@@ -19,10 +19,11 @@ struct Arguments {
   std::optional<double> rtol, atol;
   int threads = 0;
   int repeats = 0;
-  std::string compare;        // bench: an earlier report
-  int port = 0;               // lab; 0: a free one
-  double budget = 30;         // tune: seconds
-  bool allow_memory = false;  // fusion auto
+  std::string compare;              // bench: an earlier report
+  std::vector<std::string> sweeps;  // bench: NAME=N,N,… each
+  int port = 0;                     // lab; 0: a free one
+  double budget = 30;               // tune: seconds
+  bool allow_memory = false;        // fusion auto
   bool json = false, verbose = false;
   bool measure = false, no_measure = false;  // explain; devices
   bool markdown = false, header = false;     // ops

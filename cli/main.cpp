@@ -124,6 +124,10 @@ void add_special_options(CLI::App& app, const std::string& name, Arguments& argu
   if (name == "bench") {
     app.add_option("--repeats", arguments.repeats, "default: about two seconds' worth, at least 7")
         ->check(CLI::Range(1, std::numeric_limits<int>::max()));
+    app.add_option("--sweep", arguments.sweeps,
+                   "NAME=N,N,...: a named dimension at several sizes, a row each; several options: "
+                   "each with each")
+        ->allow_extra_args(false);
     app.add_option("--compare", arguments.compare,
                    "a file of an earlier --json: exit code 1 where a time is longer by more than "
                    "the noise");

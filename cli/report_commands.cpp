@@ -1,4 +1,4 @@
-// explain, check, bench: the reports.
+// explain, check, tune: the reports. bench_command.cpp has the longest of them.
 
 #include <cstdio>
 
@@ -16,27 +16,6 @@ Session open_complete(const Arguments& arguments) {
   Session session = open_session(arguments);
   session.options.sizes = complete_sizes(session);
   return session;
-}
-
-std::vector<Tensor> inputs_for(const Session& session, const Compiled& compiled) {
-  std::vector<Tensor> inputs = make_inputs(session, session.options.sizes);
-  require_shapes(session, compiled, inputs);
-  return inputs;
-}
-
-// The report with its comparison; errors name the file of the base.
-std::string compared(const std::string& json, const std::string& base, const std::string& path) {
-  try {
-    return Compiled::bench_compared_json(json, base);
-  } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("--compare {}: {}", path, error.message()), {},
-                error.notes());
-  }
-}
-
-bool has_failed(const nlohmann::json& report) {
-  const bool slower = report.contains("comparison") && report["comparison"]["slower"] > 0;
-  return slower || report["within_contract"] == false;
 }
 
 }  // namespace
@@ -85,22 +64,6 @@ int check(const Arguments& arguments) {
   }
   fmt::print("{}\n", arguments.json ? result.report_json : result.report_text);
   return result.passed ? 0 : 1;
-}
-
-int bench(const Arguments& arguments) {
-  const std::string base = arguments.compare.empty() ? "" : read_whole_file(arguments.compare);
-  const Session session = open_complete(arguments);
-  const Compiled compiled = compile(session, arguments);
-  const std::vector<Tensor> inputs = inputs_for(session, compiled);
-  std::string json;
-  {
-    ProgressLine progress;
-    json = compiled.bench_json(inputs, {arguments.repeats, progress.callback()});
-  }
-  if (!arguments.compare.empty()) json = compared(json, base, arguments.compare);
-  if (!arguments.html.empty()) write_whole_file(arguments.html, bench_html(json));
-  fmt::print("{}\n", arguments.json ? json : Compiled::bench_text(json));
-  return has_failed(nlohmann::json::parse(json)) ? 1 : 0;
 }
 
 }  // namespace ingot::cli

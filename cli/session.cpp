@@ -173,13 +173,21 @@ Session open_session(const Arguments& arguments) {
   }
   try {
     options.sizes = session.program.sizes_of(shapes);
-    for (const std::string& text : arguments.dims) {
-      add_dim(session.program, text, options.sizes);
-    }
   } catch (const Error& error) {
     throw with_files(error, session);
   }
+  options.sizes = sizes_with(session, arguments.dims);
   return session;
+}
+
+Sizes sizes_with(const Session& session, const std::vector<std::string>& dims) {
+  Sizes sizes = session.options.sizes;
+  try {
+    for (const std::string& text : dims) add_dim(session.program, text, sizes);
+  } catch (const Error& error) {
+    throw with_files(error, session);
+  }
+  return sizes;
 }
 
 Sizes complete_sizes(const Session& session) {
@@ -213,6 +221,12 @@ void require_shapes(const Session& session, const Compiled& compiled,
   } catch (const Error& error) {
     throw with_files(error, session);
   }
+}
+
+std::vector<Tensor> inputs_for(const Session& session, const Compiled& compiled) {
+  std::vector<Tensor> inputs = make_inputs(session, session.options.sizes);
+  require_shapes(session, compiled, inputs);
+  return inputs;
 }
 
 Compiled compile(const Session& session, const Arguments& arguments) {

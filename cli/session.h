@@ -20,6 +20,9 @@ struct Session {
 };
 
 Session open_session(const Arguments& arguments);
+// The session's sizes and those that `dims` say, NAME=N or INPUT[i]=N each. Error{input} where they
+// contradict each other.
+Sizes sizes_with(const Session& session, const std::vector<std::string>& dims);
 // Sizes of all named dimensions; 1 with a note on stderr where nothing gives one.
 Sizes complete_sizes(const Session& session);
 // In signature order.
@@ -27,6 +30,8 @@ std::vector<Tensor> make_inputs(const Session& session, const Sizes& sizes);
 // The inputs' shapes against the program's; an error names the files.
 void require_shapes(const Session& session, const Compiled& compiled,
                     const std::vector<Tensor>& inputs);
+// Both: inputs that fit.
+std::vector<Tensor> inputs_for(const Session& session, const Compiled& compiled);
 // Compiles; with -v says on stderr what was compiled. `plan_only`: see Options.
 Compiled compile(const Session& session, const Arguments& arguments);
 Compiled plan_only(const Session& session);

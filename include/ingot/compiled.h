@@ -66,6 +66,9 @@ class Compiled {
   // Separate against fused in one run: JSON, or its text.
   std::string bench_json(const std::vector<Tensor>& inputs, const BenchOptions& options = {}) const;
   static std::string bench_text(const std::string& json);
+  // Reports of bench_json at several sizes as one: "sweep", with a verdict over all of them.
+  // bench_text and bench_compared_json take it, too. Error{input}: none, or of several programs.
+  static std::string bench_sweep_json(const std::vector<std::string>& reports);
   // The report of bench_json with its "comparison" with an earlier one, by variant: "slower" or
   // "faster" where the medians differ by more than the noise. Error{input} where the base was
   // measured under other conditions (program, device, numerics, sizes, threads): says which.

@@ -17,7 +17,7 @@ std::string lab_html(const std::string& explain_json = {});
 // Compiled::explain_json; `sources` of Compiled::sources stand beside their kernels.
 std::string explain_html(const std::string& explain_json,
                          const std::vector<Compiled::Source>& sources = {});
-std::string bench_html(const std::string& bench_json);  // Compiled::bench_json
+std::string bench_html(const std::string& bench_json);  // Compiled::bench_json, bench_sweep_json
 std::string tune_html(const std::string& tune_json);    // Compiled::tune_json, register_caps_json
 
 // Compiled::explain_json as a graph for Graphviz: a cluster for each kernel, bytes on the edges.

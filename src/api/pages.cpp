@@ -80,8 +80,9 @@ std::string explain_html(const std::string& explain_json,
 }
 
 std::string bench_html(const std::string& bench_json) {
-  return report_page("bench", report_of(bench_json, {"results", "verdict"}, "bench_html"),
-                     Json::array());
+  const Json report = report_of(bench_json, {"verdict"}, "bench_html");
+  if (report.contains("sweep")) return report_page("sweep", report, Json::array());
+  return report_page("bench", report_of(bench_json, {"results"}, "bench_html"), Json::array());
 }
 
 std::string tune_html(const std::string& tune_json) {

@@ -20,16 +20,17 @@ Parts parts_of(Page kind) {
       return {"lab.html",
               {"page.css", "lab.css"},
               {"dom.js", "format.js", "occupancy.js", "exact.js", "grid_simulation.js",
-               "roofline_chart.js", "kernels.js", "fields.js", "panel.js", "panel_roofline.js",
-               "panel_traffic.js", "panel_tiling.js", "panel_residency.js",
+               "log_axes.js", "roofline_chart.js", "kernels.js", "fields.js", "panel.js",
+               "panel_roofline.js", "panel_traffic.js", "panel_tiling.js", "panel_residency.js",
                "panel_synchronization.js", "panel_numerics.js", "panel_kernels.js", "lab.js"}};
     case Page::report:
       return {"report.html",
               {"page.css", "report.css"},
-              {"dom.js", "format.js", "roofline_chart.js", "kernels.js", "graph_layout.js",
-               "graph_labels.js", "graph_map.js", "program_graph.js", "graph_window.js",
-               "graph_view.js", "report_table.js", "report_bars.js", "report_explain.js",
-               "report_bench.js", "report_tune.js", "report.js"}};
+              {"dom.js", "format.js", "log_axes.js", "roofline_chart.js", "kernels.js",
+               "graph_layout.js", "graph_labels.js", "graph_map.js", "program_graph.js",
+               "graph_window.js", "graph_view.js", "report_table.js", "report_bars.js",
+               "report_explain.js", "report_bench.js", "sweep_chart.js", "report_sweep.js",
+               "report_tune.js", "report.js"}};
   }
   throw Error(ErrorKind::internal, "an unknown page");
 }

@@ -79,8 +79,9 @@ const Json& counterpart(const Json& report, const std::vector<Json>& bases) {
   const std::vector<std::string> others = differences(report, bases.front());
   if (!others.empty()) fail_different(others);
   std::vector<std::string> sizes;
+  const nlohmann::json dims = report["dims"];  // whatever the order of names
   for (const Json& base : bases) {
-    if (base["dims"] == report["dims"]) return base;
+    if (nlohmann::json(base["dims"]) == dims) return base;
     sizes.push_back(dims_text(base));
   }
   fail_different(

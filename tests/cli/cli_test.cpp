@@ -504,6 +504,37 @@ TEST_F(Cli, BenchAgainstABase) {
   expect_error(call + " --compare text.json", 2, "--compare text.json: the base is no JSON");
 }
 
+TEST_F(Cli, BenchSweepHasAReportForEachSize) {
+  write("two.ingot", "graph two(x: f32[R, C]) {\n  e = exp(x)\n  y = neg(e)\n  return y\n}\n");
+  const std::string call = "bench two.ingot --repeats 7 --threads 1";
+  const std::string sweep = call + " --sweep R=3,5 --sweep C=7,64";
+  const Json report = json(sweep);
+  std::vector<Json> dims;
+  for (const Json& one : report["sweep"]) dims.push_back(one["dims"]);
+  EXPECT_EQ(Json(dims), Json({{{"R", 3}, {"C", 7}},
+                              {{"R", 3}, {"C", 64}},
+                              {{"R", 5}, {"C", 7}},
+                              {{"R", 5}, {"C", 64}}}));
+  EXPECT_EQ(report["swept"], Json({"R", "C"}));
+  EXPECT_EQ(report["sweep"][3]["results"].size(), 2u);
+  write("base.json", report.dump());
+  const Result again = run(sweep + " --compare base.json --json");
+  ASSERT_NE(again.code, 2) << again.err;
+  EXPECT_EQ(Json::parse(again.out)["comparison"]["times"].size(), 4u * 2 * 2);
+  expect_error(call + " --sweep R=6 --dim C=7 --compare base.json", 2, "sizes: R = 6, C = 7 here");
+  const Result one = run(call + " --sweep 'x[0]=3,5' --dim C=8");
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_NE(one.out.find("fusing pays"), std::string::npos) << one.out;
+  EXPECT_EQ(run(call + " --sweep R=3,5").err,
+            "note: dimension C is not given: 1 (--dim C=SIZE "
+            "sets it)\n");
+  expect_error(call + " --sweep R", 2, "--sweep takes NAME=N,N,..., not 'R'");
+  expect_error(call + " --sweep R=3,,5", 2, "a size is missing");
+  expect_error(call + " --sweep R=3,x", 2, "'x' is no size");
+  expect_error(call + " --sweep Q=3", 2, "this program has R, C");
+  expect_error(call + " --sweep R=3 --dim R=4", 2, "given as 4 and as 3");
+}
+
 TEST_F(Cli, TuneSaysWhichKernelsAGpuHasNot) {
   write("mm.ingot",
         "graph mm(x: f32[B, 64], w: f32[64, 32]) {\n  m = matmul(x, w)\n  return m\n}\n");

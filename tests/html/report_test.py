@@ -206,6 +206,43 @@ def bench_and_tune(driver, folder):
     return pages
 
 
+def swept(driver, folder):
+    """Times over one size, with a line for each way; and over bytes where two sizes change."""
+    pages = [folder / "sweep.html", folder / "sweep2.html"]
+    program = SOURCE / "examples/bias_gelu.ingot"
+    report = json.loads(ingot("bench", program, "--sweep", "B=1,8,64", "--device", "cpu", "--repeats", "7",
+                              "--json", "--html", pages[0]))
+    driver.get(pages[0].as_uri())
+    require(report["verdict"] in texts(driver, "#verdict")[0], texts(driver, "#verdict"))
+    rows = texts(driver, "#table tbody tr")
+    require([row.split()[0] for row in rows] == ["1", "8", "64"], rows)
+    for kind in ("separate", "fused"):
+        require(len(driver.find_elements(By.CSS_SELECTOR, f"#chart .series.{kind} .mark")) == 3 + 1, kind)  # legend
+    shown = driver.execute_script(
+        "return [...document.querySelectorAll('#chart .series.fused .mark title')].map((title) => title.textContent)")
+    require(any(title.startswith("fused, B = 64: ") for title in shown), shown)
+    ticks = driver.execute_script("return [...document.querySelectorAll('#chart .tick')].map((tick) => tick.textContent)")
+    require({"1", "8", "64"} <= set(ticks), ticks)
+    places = driver.execute_script("""
+      return [...document.querySelectorAll('#chart div .series.fused .mark')].map((mark) => mark.getBoundingClientRect())
+        .map((box) => [box.x, box.y])""")
+    times = [one["results"][1]["kernel_us"]["median"] for one in report["sweep"]]
+    require([x for x, _ in places] == sorted(x for x, _ in places), places)
+    require(abs((places[1][0] - places[0][0]) - (places[2][0] - places[1][0])) < 1, "the axis is not logarithmic")
+    for (_, low), (_, high), one, other in zip(places, places[1:], times, times[1:]):
+        require((low > high) == (one < other), f"{times} drawn at {places}")
+    require_quiet(driver, "sweep")
+    two = folder / "two_sizes.ingot"
+    two.write_text("graph two(x: f32[R, C]) {\n  e = exp(x)\n  y = neg(e)\n  return y\n}\n")
+    report = json.loads(ingot("bench", two, "--sweep", "R=4,32", "--sweep", "C=64,512", "--device", "cpu", "--repeats",
+                              "7", "--json", "--html", pages[1]))
+    driver.get(pages[1].as_uri())
+    require(len(texts(driver, "#table tbody tr")) == 4, texts(driver, "#table tbody tr"))
+    require("bytes of the fused program" in texts(driver, "#chart h2")[0], texts(driver, "#chart h2"))
+    require_quiet(driver, "sweep of two sizes")
+    return pages
+
+
 def tuned(driver, folder):
     """Other forms of each group on the CPU, with a short budget."""
     page = folder / "forms.html"
@@ -261,7 +298,8 @@ def main():
     with tempfile.TemporaryDirectory() as name, browser() as driver:
         folder = Path(name)
         screen(driver, 1280, 900, "light")
-        pages = [explained(driver, folder), measured(driver, folder), *bench_and_tune(driver, folder)]
+        pages = [explained(driver, folder), measured(driver, folder), *bench_and_tune(driver, folder),
+                 *swept(driver, folder)]
         large(driver, folder)
         screens(driver, pages)
         files_beside(folder)

@@ -4,11 +4,8 @@
   const {bytes, integer, microseconds, significant} = ingot.format;
   const card = (id, title, ...content) =>
       element('section', {class: 'card', id}, element('h2', {}, title), content);
-  const VARIANTS = {
-    separate_streams: 'separate, several streams',
-    separate_graph: 'separate, one graph'
-  };
-  const named = (variant) => VARIANTS[variant] || variant.replace(/_/g, ' ');
+  const VARIANTS = {separate_streams: 'separate, several streams'};
+  const named = (variant) => VARIANTS[variant] || variant;
 
   function times(id, title, results, key) {
     const shown = results.filter((row) => row[key] && row[key].median !== null);
@@ -70,4 +67,5 @@
   }
 
   ingot.reports.bench = benchReport;
+  ingot.benchVariant = named;
 })();

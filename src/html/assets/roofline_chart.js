@@ -3,16 +3,11 @@
 (() => {
   const {svg, drawing, text} = ingot.dom;
   const {significant} = ingot.format;
+  const {decades, scale} = ingot.logAxes;
 
   const attainable = (roof, intensity) => Math.min(roof.compute, intensity * roof.bandwidth);
   const ridge = (roof) => roof.compute / roof.bandwidth;
 
-  const decades = (low, high) => {
-    const list = [];
-    for (let e = Math.ceil(Math.log10(low) - 1e-9); e <= Math.log10(high) + 1e-9; e += 1)
-      list.push(10 ** e);
-    return list;
-  };
   const rate = (gflops) => gflops >= 1e6 ? `${significant(gflops / 1e6)} P` :
       gflops >= 1e3 ? `${significant(gflops / 1e3)} T` :
                       `${significant(gflops)} G`;
@@ -24,13 +19,10 @@
 
   function axes(width, height, xs, ys) {
     const margin = {left: width < 480 ? 46 : 60, right: 16, top: 16, bottom: 44};
-    const along = (value, [low, high], from, to) => from +
-        ((Math.log10(value) - Math.log10(low)) / (Math.log10(high) - Math.log10(low))) *
-            (to - from);
     return {
       margin,
-      x: (value) => along(value, xs, margin.left, width - margin.right),
-      y: (value) => along(value, ys, height - margin.bottom, margin.top),
+      x: scale(xs, margin.left, width - margin.right),
+      y: scale(ys, height - margin.bottom, margin.top),
     };
   }
 

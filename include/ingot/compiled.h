@@ -21,6 +21,7 @@ using Progress = std::function<void(double done, const std::string& what)>;
 struct BenchOptions {
   int repeats = 0;  // 0: as many as about two seconds allow, at least 7
   Progress progress = {};
+  bool transfers = true;  // on a GPU: time calls from tensors of the host to new ones, too
 };
 struct TuneOptions {
   double budget_seconds = 30;  // about: what is begun is ended

@@ -26,6 +26,7 @@ BenchSettings bench_settings(const Options& options, const DeviceModel& device,
   settings.threads = options.threads;
   settings.device = &device;
   settings.progress = bench.progress;
+  settings.transfers = bench.transfers;
   return settings;
 }
 
@@ -58,7 +59,8 @@ std::vector<double> Compiled::State::times_with_cap(int registers) const {
   cuda.max_registers = registers;
   const auto capped = with_register_cap(graph, lowered(), *target.cuda, cuda);
   const std::vector<Tensor> inputs = random_inputs(graph, report_sizes());
-  return measure_device_times(*capped, *capped, inputs, bench_settings(options, device, {}))
+  return measure_device_times(*capped, *capped, inputs,
+                              bench_settings(options, device, {0, {}, false}))
       .group_us;
 }
 
@@ -141,7 +143,7 @@ std::string Compiled::explain_json(bool measure) const {
     const std::shared_ptr<const Pipeline> off = state_->with_fusion(FusionMode::off);
     const std::vector<Tensor> inputs = random_inputs(state_->graph, sizes);
     input.edited_not_run = state_->edited_not_run(inputs);
-    const BenchSettings settings = bench_settings(state_->options, state_->device, {});
+    const BenchSettings settings = bench_settings(state_->options, state_->device, {0, {}, false});
     input.measured = off->device_executable != nullptr
                          ? measure_device_times(*off->device_executable,
                                                 *state_->main->device_executable, inputs, settings)

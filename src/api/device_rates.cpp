@@ -37,7 +37,7 @@ double time_of(const Options& options, const std::string& text, bool separate) {
   for (const Port& port : program.inputs()) {
     inputs.push_back(program.sample(port.name, "random", {}));
   }
-  const Json report = Json::parse(program.compile(own).bench_json(inputs, {repeats, {}}));
+  const Json report = Json::parse(program.compile(own).bench_json(inputs, {repeats, {}, false}));
   return report["results"][separate ? 0 : 1]["kernel_us"]["median"].get<double>();
 }
 

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "report/bench_result.h"
 #include "report/report.h"
 
@@ -19,6 +20,13 @@ constexpr int64_t caches_passed = 4;     // the sets are this many times as larg
 constexpr double default_seconds = 1;    // of repeats
 constexpr double warm_up_seconds = 0.2;  // for the clocks
 constexpr int host_calls = 32;           // timed together: fewer than a stream queues
+// Calls with transfers may take a hundred times as long as the program.
+constexpr int most_transfers = 7;
+constexpr double transfer_seconds = 0.3;
+
+constexpr const char* no_overlap =
+    "no two of its kernels are independent of each other and small enough to run side by side";
+constexpr const char* no_library = "no library of kernels is used on a GPU yet";
 
 using Clock = std::chrono::steady_clock;
 double us_since(Clock::time_point start) {
@@ -87,14 +95,16 @@ struct Burst {
 
 // One program on the shared buffers.
 struct Side {
+  std::string name;
   const DeviceExecutable& program;
   DeviceCall call;
   std::optional<Burst> burst;
   Samples samples;
   size_t next_set = 0;
 
-  Side(const DeviceExecutable& of, const std::vector<std::vector<int64_t>>& shapes, bool one_stream)
-      : program(of), call(of.call(shapes, one_stream)) {
+  Side(std::string called, const DeviceExecutable& of,
+       const std::vector<std::vector<int64_t>>& shapes, bool one_stream)
+      : name(std::move(called)), program(of), call(of.call(shapes, one_stream)) {
     samples.group_us.resize(of.plan().groups.size());
   }
 
@@ -125,6 +135,23 @@ struct Side {
   size_t turn(const BufferSets& sets) { return next_set = (next_set + 1) % sets.count(); }
 
   void time_kernels() { samples.kernel_us.push_back(burst->us_a_call()); }
+  // The burst again, but kernel by kernel.
+  void time_launched(const BufferSets& sets) {
+    const CudaStream& stream = call.stream();
+    const auto calls = static_cast<size_t>(burst->calls);
+    stream.record(burst->start);
+    for (size_t i = 0; i < calls; ++i) {
+      call.launch(sets.inputs[i % sets.count()], sets.outputs[i % sets.count()]);
+    }
+    stream.record(burst->end);
+    burst->end.synchronize();
+    samples.launched_us.push_back(burst->end.ms_since(burst->start) * 1e3 / burst->calls);
+  }
+  void time_with_transfer(const std::vector<Tensor>& inputs) {
+    const auto start = Clock::now();
+    run_allocating(program, inputs);
+    samples.with_transfer_us.push_back(us_since(start));
+  }
   void time_calls(const BufferSets& sets) {
     size_t set = turn(sets);
     call.launch_graph(sets.inputs[set], sets.outputs[set]);  // the first one captures
@@ -193,62 +220,143 @@ struct CopyBurst {
   }
 };
 
-// Runs all three in turns; which of the two programs is first changes from turn to turn.
-void run_in_turns(Side& separate, Side& fused, CopyBurst& copy, const BufferSets& sets,
-                  const BenchSettings& settings, BenchRun& run) {
-  const auto warm_up = Clock::now();
-  do {
-    separate.burst->us_a_call();
-    fused.burst->us_a_call();
-    copy.time_both();
-  } while (us_since(warm_up) < warm_up_seconds * 1e6);
-  copy.graph_us.clear();
-  copy.stream_us.clear();
-  const auto start = Clock::now();
-  const int wanted = settings.repeats > 0 ? settings.repeats : most_repeats;
-  while (run.repeats < wanted) {
-    Side* order[] = {&separate, &fused};
-    if (run.repeats % 2 == 1) std::swap(order[0], order[1]);
-    for (Side* side : order) side->time_kernels();
-    copy.time_both();
-    for (Side* side : order) side->time_calls(sets);
-    for (Side* side : order) side->time_groups(sets);
-    ++run.repeats;
-    const double seconds = us_since(start) / 1e6;
-    if (settings.progress) {
-      settings.progress(settings.repeats > 0 ? static_cast<double>(run.repeats) / settings.repeats
-                                             : std::min(1.0, seconds / default_seconds),
-                        "separate, fused and a copy in turns");
+// The separate kernels a second time: those that do not need each other on several streams. They
+// run so in a graph only, so what is not timed in one would be the same again.
+bool only_in_graph(const Side& side) { return side.name == "separate_streams"; }
+
+// All in turns; which of the programs is first changes from turn to turn.
+class Turns {
+ public:
+  Turns(std::vector<Side*> sides, CopyBurst& copy, const BufferSets& sets,
+        const std::vector<Tensor>& inputs, const BenchSettings& settings)
+      : sides_(std::move(sides)), copy_(copy), sets_(sets), inputs_(inputs), settings_(settings) {}
+
+  // How many there were.
+  int run() {
+    warm_up();
+    const auto start = Clock::now();
+    const int wanted = settings_.repeats > 0 ? settings_.repeats : most_repeats;
+    int done = 0;
+    while (done < wanted) {
+      turn();
+      ++done;
+      const double seconds = us_since(start) / 1e6;
+      if (settings_.progress) {
+        settings_.progress(settings_.repeats > 0 ? static_cast<double>(done) / settings_.repeats
+                                                 : std::min(1.0, seconds / default_seconds),
+                           "separate, fused and a copy in turns");
+      }
+      if (settings_.repeats == 0 && done >= least_repeats && seconds > default_seconds) break;
     }
-    if (settings.repeats == 0 && run.repeats >= least_repeats && seconds > default_seconds) break;
+    return done;
   }
+
+ private:
+  void warm_up() {
+    const auto start = Clock::now();
+    do {
+      for (Side* side : sides_) side->burst->us_a_call();
+      copy_.time_both();
+    } while (us_since(start) < warm_up_seconds * 1e6);
+    copy_.graph_us.clear();
+    copy_.stream_us.clear();
+  }
+  void turn() {
+    for (Side* side : sides_) side->time_kernels();
+    copy_.time_both();
+    for (Side* side : sides_) side->time_calls(sets_);
+    for (Side* side : sides_) {
+      if (only_in_graph(*side)) continue;
+      side->time_launched(sets_);
+      side->time_groups(sets_);
+    }
+    if (settings_.transfers && transfers_ < most_transfers &&
+        transfer_us_ < transfer_seconds * 1e6) {
+      transfer();
+    }
+    std::ranges::rotate(sides_, sides_.begin() + 1);
+  }
+  void transfer() {
+    const auto start = Clock::now();
+    for (Side* side : sides_) {
+      if (!only_in_graph(*side)) side->time_with_transfer(inputs_);
+    }
+    ++transfers_;
+    transfer_us_ += us_since(start);
+  }
+
+  std::vector<Side*> sides_;
+  CopyBurst& copy_;
+  const BufferSets& sets_;
+  const std::vector<Tensor>& inputs_;
+  const BenchSettings& settings_;
+  int transfers_ = 0;
+  double transfer_us_ = 0;
+};
+
+// What the sides are measured with.
+BenchRun measured(std::vector<Side>& sides, const std::vector<Tensor>& inputs,
+                  const BenchSettings& settings) {
+  Side& fused = sides[1];
+  const BufferSets sets(fused.call, inputs);
+  const int rounds = static_cast<int>((least_calls - 1) / sets.count() + 1);
+
+  BenchRun run;
+  run.buffer_sets = static_cast<int>(sets.count());
+  const std::vector<Tensor> of_separate = sides[0].results(sets);
+  for (size_t s = 1; s < sides.size(); ++s) {
+    const std::vector<Tensor> results = sides[s].results(sets);
+    for (size_t i = 0; i < results.size(); ++i) {
+      run.difference = worse(run.difference, compare(of_separate[i], results[i]));
+    }
+  }
+  std::vector<Side*> turning;
+  for (Side& side : sides) {
+    side.capture(sets, rounds);
+    turning.push_back(&side);
+  }
+  const Plan& plan = fused.program.plan();
+  const Bindings sizes = sizes_of(fused.program.graph(), inputs);
+  run.copy_bytes = fused_bytes(plan, sizes);
+  CopyBurst copy(fused.call.stream(), run.copy_bytes, static_cast<int64_t>(sets.count()), rounds);
+  run.repeats = Turns(turning, copy, sets, inputs, settings).run();
   run.copy_gbs = copy.gbs();
+  const int64_t separate_bytes = plan.separate_bytes.evaluate(sizes);
+  for (Side& side : sides) {
+    const bool is_fused = &side == &fused;
+    run.variants.push_back({side.name, std::move(side.samples),
+                            is_fused ? run.copy_bytes : separate_bytes,
+                            side.program.plan().groups.size()});
+  }
+  return run;
+}
+
+// Empty, or why there is no such side.
+std::string add_streams(std::vector<Side>& sides, const DeviceExecutable& separate,
+                        const std::vector<std::vector<int64_t>>& shapes) {
+  try {
+    Side streams("separate_streams", separate, shapes, false);
+    if (streams.call.streams() == 1) return no_overlap;
+    sides.push_back(std::move(streams));
+    return "";
+  } catch (const Error& error) {  // no memory for a second set of intermediates
+    if (error.kind() != ErrorKind::input) throw;
+    return in_one_line(error);
+  }
 }
 
 BenchRun measure(const DeviceExecutable& separate, const DeviceExecutable& fused,
                  const std::vector<Tensor>& inputs, const BenchSettings& settings) {
   std::vector<std::vector<int64_t>> shapes;
   for (const Tensor& input : inputs) shapes.push_back(input.shape());
-  Side first(separate, shapes, true), second(fused, shapes, false);
-  first.output_shapes = second.output_shapes = fused.output_shapes(shapes);
-  const BufferSets sets(second.call, inputs);
-  const int rounds = static_cast<int>((least_calls - 1) / sets.count() + 1);
-
-  BenchRun run;
-  run.buffer_sets = static_cast<int>(sets.count());
-  const std::vector<Tensor> of_separate = first.results(sets), of_fused = second.results(sets);
-  for (size_t i = 0; i < of_fused.size(); ++i) {
-    run.difference = worse(run.difference, compare(of_separate[i], of_fused[i]));
-  }
-  first.capture(sets, rounds);
-  second.capture(sets, rounds);
-  run.copy_bytes = fused_bytes(fused.plan(), sizes_of(fused.graph(), inputs));
-  CopyBurst copy(second.call.stream(), run.copy_bytes, static_cast<int64_t>(sets.count()), rounds);
-  run_in_turns(first, second, copy, sets, settings, run);
-  run.variants = {{"separate", std::move(first.samples),
-                   fused.plan().separate_bytes.evaluate(sizes_of(fused.graph(), inputs)),
-                   separate.plan().groups.size()},
-                  {"fused", std::move(second.samples), run.copy_bytes, fused.plan().groups.size()}};
+  std::vector<Side> sides;
+  sides.emplace_back("separate", separate, shapes, true);
+  sides.emplace_back("fused", fused, shapes, false);
+  const std::string alone = add_streams(sides, separate, shapes);
+  for (Side& side : sides) side.output_shapes = fused.output_shapes(shapes);
+  BenchRun run = measured(sides, inputs, settings);
+  if (!alone.empty()) run.left_out.push_back({"separate_streams", alone});
+  run.left_out.push_back({"library", no_library});
   return run;
 }
 
@@ -256,7 +364,7 @@ class DeviceTrial : public Trial {
  public:
   DeviceTrial(const DeviceExecutable& program, const std::vector<std::vector<int64_t>>& shapes,
               const BufferSets& sets)
-      : side_(program, shapes, false), sets_(sets) {
+      : side_("trial", program, shapes, false), sets_(sets) {
     side_.output_shapes = program.output_shapes(shapes);
     side_.call.launch(sets.inputs[0], sets.outputs[0]);  // loads its kernels
     side_.call.finish();

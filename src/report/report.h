@@ -56,6 +56,7 @@ struct BenchSettings {
   int repeats = 0;  // 0: about two seconds' worth, at least 7
   int threads = 1;
   const DeviceModel* device = nullptr;
+  bool transfers = true;      // on a GPU: time calls from the host's tensors, too
   bool same_kernels = false;  // separate and fused are one program: their times differ by noise
   ReportProgress progress;
 };
@@ -68,7 +69,8 @@ std::string bench_text(const ReportJson& result);
 MeasuredTimes measure_times(const Runnable& separate, const Runnable& fused,
                             const std::vector<Tensor>& inputs, const BenchSettings& settings);
 
-// The same on a GPU, on data that lies there: a call is one launch of a graph.
+// The same on a GPU, on data that lies there: a call is one launch of a graph. Separate kernels
+// that need not wait for each other also run on several streams ("separate_streams").
 ReportJson device_bench_json(const DeviceExecutable& separate, const DeviceExecutable& fused,
                              const std::vector<Tensor>& inputs, const BenchSettings& settings,
                              const ReportJson& environment);

@@ -456,7 +456,15 @@ TEST(Compiled, BenchGivesTheKeysOfTheInterface) {
     EXPECT_LE(variant["kernel_us"]["min"], variant["kernel_us"]["median"]);
     EXPECT_LE(variant["kernel_us"]["median"], variant["kernel_us"]["max"]);
     EXPECT_GT(variant["gbs"], 0);
+    EXPECT_LE(variant["kernel_us"]["low"], variant["kernel_us"]["median"]);
+    EXPECT_GE(variant["kernel_us"]["high"], variant["kernel_us"]["median"]);
+    EXPECT_EQ(variant["launched_us"]["median"], nullptr);  // a GPU's
+    EXPECT_EQ(variant["end_to_end_with_transfer_us"]["median"], nullptr);
   }
+  EXPECT_EQ(result["left_out"][0]["variant"], "separate_streams");
+  EXPECT_NE(result["left_out"][0]["why"].get<std::string>().find("one kernel at a time"),
+            std::string::npos);
+  EXPECT_EQ(result["speedup"]["over_separate_streams"], nullptr);
   EXPECT_NE(Compiled::bench_text(json).find("equal bit for bit"), std::string::npos);
 }
 

@@ -5,6 +5,38 @@
   const card = (id, title, ...content) =>
       element('section', {class: 'card', id}, element('h2', {}, title), content);
   const VARIANTS = {separate_streams: 'separate, several streams'};
+  const gpu = ({device}) => device !== 'cpu';
+  const COLUMNS = [
+    {
+      key: 'kernel_us',
+      name: 'in kernels',
+      meaning: (report) => gpu(report) ? 'time on the device of calls in a CUDA graph' :
+                                         'time in kernels, all of a call'
+    },
+    {
+      key: 'launched_us',
+      name: 'one by one',
+      meaning: () => 'the same, kernels launched one by one on a stream'
+    },
+    {
+      key: 'end_to_end_us',
+      name: 'end to end',
+      meaning: (report) => gpu(report) ?
+          'one launch of the program\'s graph on data of the device, waited for' :
+          'a whole call, with its outputs allocated'
+    },
+    {
+      key: 'end_to_end_with_transfer_us',
+      name: 'from host',
+      meaning: () =>
+          'a call from tensors of the host to new ones there: allocation and copies included'
+    },
+    {
+      key: 'host_us',
+      name: 'host',
+      meaning: () => 'what a call costs the host that does not wait for it'
+    }
+  ];
   const named = (variant) => VARIANTS[variant] || variant;
 
   function times(id, title, results, key) {
@@ -21,11 +53,12 @@
                                         }))));
   }
 
-  const spread = (times) =>
-      (times && times.median !== null ?
-           `${microseconds(times.median)} (${microseconds(times.min)} to ${
-               microseconds(times.max)})` :
-           '–');
+  const spread = (times) => times && times.median !== null ?
+      [
+        microseconds(times.median),
+        element('span', {class: 'how'}, `${microseconds(times.min)} to ${microseconds(times.max)}`)
+      ] :
+      '–';
 
   function benchReport({report}) {
     const {results} = report;
@@ -44,12 +77,18 @@
                 report.caches ?
                     `Caches ${report.caches}.` :
                     ''} Copy in this run: ${significant(report.ceilings.copy_gbs)} GB/s.`));
+    const shown =
+        COLUMNS.filter(({key}) => results.some((row) => row[key] && row[key].median !== null));
     const rows = results.map(
         (row) =>
-            [named(row.variant), spread(row.kernel_us), spread(row.end_to_end_us), bytes(row.bytes),
+            [named(row.variant), ...shown.map(({key}) => spread(row[key])), bytes(row.bytes),
              row.gbs === null ? '–' : `${significant(row.gbs)} GB/s`,
              row.percent_of_copy === null ? '–' : `${significant(row.percent_of_copy)} %`,
              integer(row.launches)]);
+    const notes = [
+      ...shown.map(({name, meaning}) => `${name}: ${meaning(report)}`),
+      ...(report.left_out || []).map(({variant, why}) => `no ${named(variant)}: ${why}`)
+    ];
     return {
       title: `${report.graph}: separate and fused on ${report.device}`,
       sections: [
@@ -60,8 +99,9 @@
             element(
                 'div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Figures'},
                 table(
-                    ['way', 'in kernels', 'end to end', 'bytes', 'rate', 'of copy', 'launches'],
-                    rows)))
+                    ['way', ...shown.map(({name}) => name), 'bytes', 'rate', 'of copy', 'launches'],
+                    rows)),
+            element('ul', {class: 'notes'}, notes.map((note) => element('li', {}, note))))
       ],
     };
   }

@@ -170,6 +170,7 @@ std::string Compiled::bench_json(const std::vector<Tensor>& inputs,
   const Runnable& fused = state_->executable();
   const std::shared_ptr<const Pipeline> separate = state_->with_fusion(FusionMode::off);
   BenchSettings settings = bench_settings(state_->options, state_->device, options);
+  settings.source = &state_->source;
   settings.same_kernels =
       state_->options.kernel_files.empty() && same_sources(*separate, *state_->main);
   const Json environment = environment_of(state_->options);

@@ -2,19 +2,33 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <optional>
+#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "report/bench_result.h"
 #include "report/report.h"
+#include "run/library_program.h"
 
 namespace ingot {
 namespace {
 
 constexpr int least_repeats = 7, most_repeats = 1000;
 constexpr double default_seconds = 2;
+
+using Clock = std::chrono::steady_clock;
+double us_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+std::vector<std::vector<int64_t>> shapes_of(const std::vector<Tensor>& tensors) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Tensor& tensor : tensors) shapes.push_back(tensor.shape());
+  return shapes;
+}
+
 constexpr const char* no_streams =
     "a CPU runs one kernel at a time, each on all threads: no overlap is lost";
 
@@ -51,11 +65,9 @@ struct Runner {
   }
 
   void run_end_to_end() {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     run_allocating(executable, inputs);
-    samples.end_to_end_us.push_back(
-        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
-            .count());
+    samples.end_to_end_us.push_back(us_since(start));
   }
 };
 
@@ -81,40 +93,74 @@ class HostTrial : public Trial {
   Runner runner_;
 };
 
-// Runs both in turns; which one is first changes from turn to turn.
-int run_interleaved(Runner& separate, Runner& fused, const BenchSettings& settings,
-                    bool with_end_to_end) {
-  using Clock = std::chrono::steady_clock;
+// The library's way. Its threads and ours wait for work by spinning: each turn of it begins when
+// ours sleep and is followed by a pause until its own do, and its first call is not counted.
+struct LibraryRunner {
+  LibraryProgram& program;
+  const std::vector<Tensor>& inputs;
+  std::vector<Tensor> outputs;
+  bool threads;  // more than one
+  Samples samples;
+
+  LibraryRunner(LibraryProgram& of, const std::vector<Tensor>& data, bool has_threads)
+      : program(of), inputs(data), outputs(of.new_outputs()), threads(has_threads) {}
+
+  void turn() {
+    pause();
+    program.run(inputs, outputs);
+    const auto start = Clock::now();
+    program.run(inputs, outputs);
+    samples.kernel_us.push_back(us_since(start));
+    const auto whole = Clock::now();
+    std::vector<Tensor> fresh = program.new_outputs();
+    program.run(inputs, fresh);
+    samples.end_to_end_us.push_back(us_since(whole));
+    pause();
+  }
+
+ private:
+  void pause() const {
+    constexpr std::chrono::milliseconds until_all_sleep(10);
+    if (threads) std::this_thread::sleep_for(until_all_sleep);
+  }
+};
+
+// Runs all in turns; which of separate and fused is first changes from turn to turn.
+int run_interleaved(Runner& separate, Runner& fused, LibraryRunner* library,
+                    const BenchSettings& settings, bool with_end_to_end) {
   const auto start = Clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  const auto seconds = [&] { return us_since(start) / 1e6; };
   const int wanted = settings.repeats > 0 ? settings.repeats : most_repeats;
   int done = 0;
   while (done < wanted) {
     Runner* order[] = {&separate, &fused};
-    if (done % 2 == 1) {
-      std::swap(order[0], order[1]);
+    if (done % 2 == 1) std::swap(order[0], order[1]);
+    if (library != nullptr) order[0]->executable.run(order[0]->input_views, order[0]->output_views);
+    for (Runner* runner : order) runner->run_once();
+    if (with_end_to_end) {
+      for (Runner* runner : order) runner->run_end_to_end();
     }
-    for (Runner* runner : order) {
-      runner->run_once();
-    }
-    for (Runner* runner : order) {
-      if (with_end_to_end) {
-        runner->run_end_to_end();
-      }
-    }
+    if (library != nullptr) library->turn();
     ++done;
-    const double part = settings.repeats > 0
-                            ? static_cast<double>(done) / settings.repeats
-                            : std::min(1.0, std::max(seconds() / default_seconds,
-                                                     static_cast<double>(done) / most_repeats));
     if (settings.progress) {
-      settings.progress(part, "separate and fused in turns");
+      const double repeats = settings.repeats > 0 ? settings.repeats : most_repeats;
+      const double part = static_cast<double>(done) / repeats;
+      settings.progress(
+          settings.repeats > 0 ? part : std::min(1.0, std::max(seconds() / default_seconds, part)),
+          "separate and fused in turns");
     }
-    if (settings.repeats == 0 && done >= least_repeats && seconds() > default_seconds) {
-      break;
-    }
+    if (settings.repeats == 0 && done >= least_repeats && seconds() > default_seconds) break;
   }
   return done;
+}
+
+void add_library(const LibraryRunner& library, const Runner& fused, BenchRun& run) {
+  Comparison difference;
+  for (size_t i = 0; i < library.outputs.size(); ++i) {
+    difference = worse(difference, compare(fused.outputs[i], library.outputs[i]));
+  }
+  run.variants.push_back({"library", library.samples, library.program.bytes(),
+                          library.program.primitives(), library.program.text(), difference});
 }
 
 }  // namespace
@@ -129,7 +175,7 @@ MeasuredTimes measure_times(const Runnable& separate, const Runnable& fused,
   const int64_t bytes = fused_bytes(fused.plan(), sizes_of(fused.graph(), inputs));
   const double copy_before = measure_copy_gbs(bytes, settings.threads);
   Runner first(separate, inputs), second(fused, inputs);
-  run_interleaved(first, second, settings, false);
+  run_interleaved(first, second, nullptr, settings, false);
   return measured_times(first.samples, second.samples,
                         std::max(copy_before, measure_copy_gbs(bytes, settings.threads)));
 }
@@ -143,7 +189,12 @@ ReportJson bench_json(const Runnable& separate, const Runnable& fused,
   // Before and after: the better one is the ceiling.
   run.copy_gbs = measure_copy_gbs(run.copy_bytes, settings.threads);
   Runner first(separate, inputs), second(fused, inputs);
-  run.repeats = run_interleaved(first, second, settings, true);
+  std::string why;
+  const std::unique_ptr<LibraryProgram> library_program =
+      LibraryProgram::make(*settings.source, shapes_of(inputs), settings.threads, &why);
+  std::optional<LibraryRunner> library;
+  if (library_program) library.emplace(*library_program, inputs, settings.threads > 1);
+  run.repeats = run_interleaved(first, second, library ? &*library : nullptr, settings, true);
   run.copy_gbs = std::max(run.copy_gbs, measure_copy_gbs(run.copy_bytes, settings.threads));
   for (size_t i = 0; i < first.outputs.size(); ++i) {
     run.difference = worse(run.difference, compare(first.outputs[i], second.outputs[i]));
@@ -152,6 +203,11 @@ ReportJson bench_json(const Runnable& separate, const Runnable& fused,
                    fused.plan().separate_bytes.evaluate(sizes), separate.plan().groups.size()},
                   {"fused", std::move(second.samples), run.copy_bytes, fused.plan().groups.size()}};
   run.left_out = {{"separate_streams", no_streams}};
+  if (library) {
+    add_library(*library, second, run);
+  } else {
+    run.left_out.push_back({"library", why});
+  }
   return bench_result(fused, inputs, run, settings, environment);
 }
 

@@ -150,7 +150,7 @@ void add_rows(const Json& report, const Json& base, Json& rows) {
     const Json& others = base.at("results");
     const auto same_variant = [&](const Json& one) { return one.at("variant") == now["variant"]; };
     const auto then = std::ranges::find_if(others, same_variant);
-    if (then == others.end()) continue;
+    if (then == others.end() || now["variant"] == "library") continue;  // none of ours
     for (const Quantity& quantity : quantities) {
       const Json &times = now[quantity.key], &before = then->at(quantity.key);
       const double least =

@@ -41,17 +41,23 @@ Json variant_json(const Variant& variant, double copy_gbs) {
   const Samples& samples = variant.samples;
   const double us = median(samples.kernel_us);
   const double gbs = us > 0 ? static_cast<double>(variant.bytes) / us / 1e3 : 0;
-  return {{"variant", variant.name},
-          {"kernel_us", spread(samples.kernel_us)},
-          {"launched_us", spread(samples.launched_us)},
-          {"end_to_end_us", spread(samples.end_to_end_us)},
-          {"end_to_end_with_transfer_us", spread(samples.with_transfer_us)},
-          {"host_us", spread(samples.host_us)},
-          {"bytes", variant.bytes},
-          {"gbs", gbs},
-          {"percent_of_copy", copy_gbs > 0 ? Json(100 * gbs / copy_gbs) : Json(nullptr)},
-          {"launches", variant.launches},
-          {"counters", nullptr}};
+  Json json = {{"variant", variant.name},
+               {"kernel_us", spread(samples.kernel_us)},
+               {"launched_us", spread(samples.launched_us)},
+               {"end_to_end_us", spread(samples.end_to_end_us)},
+               {"end_to_end_with_transfer_us", spread(samples.with_transfer_us)},
+               {"host_us", spread(samples.host_us)},
+               {"bytes", variant.bytes},
+               {"gbs", gbs},
+               {"percent_of_copy", copy_gbs > 0 ? Json(100 * gbs / copy_gbs) : Json(nullptr)},
+               {"launches", variant.launches},
+               {"counters", nullptr}};
+  if (!variant.kernels.empty()) json["kernels"] = variant.kernels;
+  if (variant.difference) {
+    json["max_abs_error"] = variant.difference->max_abs_error;
+    json["max_rel_error"] = variant.difference->max_rel_error;
+  }
+  return json;
 }
 
 // A program on the CPU of which the clock, read around each kernel, measures little but itself.
@@ -104,16 +110,21 @@ std::string faster_text(double speedup, const std::string& than) {
   return fmt::format("takes the time of {} within {:.0f} %", than, 100 * noise);
 }
 
+std::string over_rivals(const std::vector<Rival>& rivals) {
+  std::string text;
+  for (const Rival& rival : rivals) {
+    if (rival.speedup) text += ", " + faster_text(*rival.speedup, rival.words);
+  }
+  return text;
+}
+
 // "fused is 1.50 times as fast as separate, takes 1.20 times as long as separate on several
 // streams; limited by …".
 std::string verdict_text(double speedup, const std::vector<Rival>& rivals,
                          const std::string& limit) {
-  std::string text = faster_text(speedup, "separate");
-  if (!text.starts_with("takes")) text = "is " + text;
-  for (const Rival& rival : rivals) {
-    if (rival.speedup) text += ", " + faster_text(*rival.speedup, rival.words);
-  }
-  return fmt::format("fused {}; {}", text, limit);
+  const std::string text = faster_text(speedup, "separate");
+  return fmt::format("fused {}{}{}; {}", text.starts_with("takes") ? "" : "is ", text,
+                     over_rivals(rivals), limit);
 }
 
 }  // namespace
@@ -173,7 +184,11 @@ ReportJson bench_result(const Runnable& fused, const std::vector<Tensor>& inputs
     if (found == run.variants.end()) return std::nullopt;
     return median(found->samples.kernel_us) / median(together.kernel_us);
   };
-  const std::vector<Rival> rivals = {{"separate on several streams", over("separate_streams")}};
+  const std::vector<Rival> rivals = {{"separate on several streams", over("separate_streams")},
+                                     {"the library's kernels", over("library")}};
+  const auto rival = [&](size_t i) {
+    return rivals[i].speedup ? Json(*rivals[i].speedup) : Json();
+  };
   const bool too_short =
       is_too_short(device.gpu, median(separate.kernel_us), median(together.kernel_us));
   const Json& share = results[1]["percent_of_copy"];
@@ -181,8 +196,9 @@ ReportJson bench_result(const Runnable& fused, const std::vector<Tensor>& inputs
   const std::string limited =
       limit_text(limit, plan.groups.size(), share.is_null() ? 0 : share.get<double>());
   const std::string verdict =
-      settings.same_kernels ? fmt::format("fused and separate are the same {}; {}",
-                                          plan.groups.size() == 1 ? "kernel" : "kernels", limited)
+      settings.same_kernels ? fmt::format("fused and separate are the same {}{}; {}",
+                                          plan.groups.size() == 1 ? "kernel" : "kernels",
+                                          over_rivals(rivals), limited)
       : too_short ? "too short to compare: the kernels take little more than reading the clock"
                   : verdict_text(kernel, rivals, limited);
   Json dims = Json::object();
@@ -201,7 +217,8 @@ ReportJson bench_result(const Runnable& fused, const std::vector<Tensor>& inputs
           {"speedup",
            {{"kernel", kernel},
             {"end_to_end", ratio(separate.end_to_end_us, together.end_to_end_us)},
-            {"over_separate_streams", rivals[0].speedup ? Json(*rivals[0].speedup) : Json()}}},
+            {"over_separate_streams", rival(0)},
+            {"over_library", rival(1)}}},
           {"limit", {{"resource", limit.resource}, {"group", limit.group}}},
           {"too_short", too_short},
           {"identical", run.difference.identical},

@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,12 @@ struct Samples {
 
 // A way to run the program.
 struct Variant {
-  std::string name;  // "separate", "fused", "separate_streams"
+  std::string name;  // "separate", "fused", "separate_streams", "library"
   Samples samples;
   int64_t bytes = 0;  // at device memory, by the shapes
   size_t launches = 0;
+  std::string kernels = {};                   // of a library, in words
+  std::optional<Comparison> difference = {};  // of a library's outputs from those of fused
 };
 struct LeftOut {
   std::string variant, why;

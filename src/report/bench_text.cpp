@@ -79,15 +79,18 @@ std::string table(const Json& report) {
   return text;
 }
 
+// JSON has no infinity.
+double number_of(const Json& report, const char* key) {
+  return report[key].is_null() ? std::numeric_limits<double>::infinity()
+                               : report[key].get<double>();
+}
+
 std::string results_text(const Json& report) {
-  const auto error = [&](const char* key) {  // JSON has no infinity
-    return report[key].is_null() ? std::numeric_limits<double>::infinity()
-                                 : report[key].get<double>();
-  };
-  std::string text = report["identical"].get<bool>()
-                         ? "results: equal bit for bit\n"
-                         : fmt::format("results: largest difference {:.3g}, relative {:.3g}\n",
-                                       error("max_abs_error"), error("max_rel_error"));
+  std::string text =
+      report["identical"].get<bool>()
+          ? "results: equal bit for bit\n"
+          : fmt::format("results: largest difference {:.3g}, relative {:.3g}\n",
+                        number_of(report, "max_abs_error"), number_of(report, "max_rel_error"));
   if (report["within_contract"].is_null()) {
     text += fmt::format("too large to hold against numerics {} here: `ingot check` does it\n",
                         report["numerics"].get<std::string>());
@@ -123,6 +126,13 @@ std::string bench_text(const Json& report) {
                            : counted(report["environment"]["threads"].get<int>(), "thread"),
                   report["repeats"].get<int>(), report["caches"].get<std::string>());
   text += table(report);
+  for (const Json& variant : report["results"]) {
+    if (!variant.contains("kernels")) continue;
+    text +=
+        fmt::format("{}: {}; largest difference from fused {:.3g}, relative {:.3g}\n",
+                    variant["variant"].get<std::string>(), variant["kernels"].get<std::string>(),
+                    number_of(variant, "max_abs_error"), number_of(variant, "max_rel_error"));
+  }
   for (const Json& each : report["left_out"]) {
     text += fmt::format("no {}: {}\n", each["variant"].get<std::string>(),
                         each["why"].get<std::string>());

@@ -56,8 +56,9 @@ struct BenchSettings {
   int repeats = 0;  // 0: about two seconds' worth, at least 7
   int threads = 1;
   const DeviceModel* device = nullptr;
-  bool transfers = true;      // on a GPU: time calls from the host's tensors, too
-  bool same_kernels = false;  // separate and fused are one program: their times differ by noise
+  const Graph* source = nullptr;  // as the user wrote it: of which a library's kernels are made
+  bool transfers = true;          // on a GPU: time calls from the host's tensors, too
+  bool same_kernels = false;      // separate and fused are one program: their times differ by noise
   ReportProgress progress;
 };
 // Separate against fused, interleaved, medians; the object of `bench --json`, and its text.

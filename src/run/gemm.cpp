@@ -1,43 +1,15 @@
 #include "run/gemm.h"
 
-#include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
 
 #include <algorithm>
 #include <type_traits>
 
 #include "base/error.h"
+#include "run/openmp_threads.h"
 
 namespace ingot {
 namespace {
-
-// oneDNN as distributions build it runs on OpenMP. The threads are ours, and its bits may depend on
-// how many it uses: one. The setting is each thread's own; the caller's is put back.
-class OneOpenMpThread {
- public:
-  OneOpenMpThread() : saved_(calls().get != nullptr ? calls().get() : 0) {
-    if (saved_ > 1) calls().set(1);
-  }
-  ~OneOpenMpThread() {
-    if (saved_ > 1) calls().set(saved_);
-  }
-  OneOpenMpThread(const OneOpenMpThread&) = delete;
-  OneOpenMpThread& operator=(const OneOpenMpThread&) = delete;
-
- private:
-  struct Calls {
-    int (*get)();
-    void (*set)(int);
-  };
-  // Looked up, because a oneDNN without OpenMP has none.
-  static const Calls& calls() {
-    static const Calls found = {
-        reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads")),
-        reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"))};
-    return found;
-  }
-  int saved_;
-};
 
 template <class T>
 void clear(const GemmSizes& sizes, T* c) {
@@ -86,7 +58,7 @@ void loops(const GemmSizes& s, const T* a, const T* b, T* c) {
 void gemm(const GemmSizes& s, const float* a, const float* b, float* c) {
   if (s.m == 0 || s.n == 0) return;
   if (s.k == 0) return clear(s, c);
-  const OneOpenMpThread one;
+  const OpenMpThreads one(1);  // the threads are ours, and its bits may depend on how many it uses
   const dnnl_status_t status = dnnl_sgemm(s.transpose_a ? 'T' : 'N', s.transpose_b ? 'T' : 'N', s.m,
                                           s.n, s.k, 1.0F, a, s.lda, b, s.ldb, 0.0F, c, s.ldc);
   INGOT_CHECK(status == dnnl_success,

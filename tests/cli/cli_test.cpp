@@ -83,7 +83,7 @@ TEST_F(Cli, BenchOfOneKernelClaimsNoSpeedup) {
   EXPECT_EQ(one["same_kernels"], true);
   EXPECT_EQ(one["speedup"]["kernel"], 1);
   EXPECT_EQ(one["speedup"]["end_to_end"], 1);
-  EXPECT_EQ(one["verdict"].get<std::string>().find("fused and separate are the same kernel; "), 0u)
+  EXPECT_EQ(one["verdict"].get<std::string>().find("fused and separate are the same kernel"), 0u)
       << one["verdict"];
   EXPECT_EQ(json("bench bias_gelu.ingot --dim B=4096 --repeats 7")["same_kernels"], false);
 }
@@ -517,7 +517,7 @@ TEST_F(Cli, BenchSweepHasAReportForEachSize) {
                               {{"R", 5}, {"C", 7}},
                               {{"R", 5}, {"C", 64}}}));
   EXPECT_EQ(report["swept"], Json({"R", "C"}));
-  EXPECT_EQ(report["sweep"][3]["results"].size(), 2u);
+  EXPECT_EQ(report["sweep"][3]["results"].size(), 3u);  // a library has exp and neg, too
   write("base.json", report.dump());
   const Result again = run(sweep + " --compare base.json --json");
   ASSERT_NE(again.code, 2) << again.err;

@@ -4,7 +4,7 @@
   const {bytes, integer, microseconds, significant} = ingot.format;
   const card = (id, title, ...content) =>
       element('section', {class: 'card', id}, element('h2', {}, title), content);
-  const VARIANTS = {separate_streams: 'separate, several streams'};
+  const VARIANTS = {separate_streams: 'separate, several streams', library: 'library kernels'};
   const gpu = ({device}) => device !== 'cpu';
   const COLUMNS = [
     {
@@ -87,6 +87,10 @@
              integer(row.launches)]);
     const notes = [
       ...shown.map(({name, meaning}) => `${name}: ${meaning(report)}`),
+      ...results.filter(({kernels}) => kernels)
+          .map(
+              ({variant, kernels, max_abs_error: error}) => `${named(variant)}: ${
+                  kernels}; largest difference from fused ${significant(error)}`),
       ...(report.left_out || []).map(({variant, why}) => `no ${named(variant)}: ${why}`)
     ];
     return {

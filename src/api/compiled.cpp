@@ -132,9 +132,7 @@ std::string Compiled::explain_json(bool measure) const {
                            {.cache_dir = state_->options.cache_dir});
   }
   const std::map<std::string, Json> compiled = resources_json(found);
-  // Plans follow the model's row; what is predicted of them, what the device reached.
-  const std::optional<DeviceRates> rates = known_rates(state_->options, state_->device);
-  const DeviceModel model = rates ? with_rates(state_->device, *rates) : state_->device;
+  const DeviceModel model = state_->model_with_rates();
   ExplainInput input{state_->graph, fused.plan,    separate, fused.loops,
                      compiled,      found.problem, model,    sizes};
   input.edited_not_run = state_->edited_not_run(sizes);

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/device_rates.h"
 #include "api/tuned_choices.h"
 #include "api/tuning_file.h"
 #include "base/text.h"
@@ -120,6 +121,11 @@ PlanOptions Compiled::State::planning_for(FusionMode mode) const {
                             std::string(numerics_text(own.numerics))};
   own.choices = tuned_choices(graph, device, own, load_tuning(tuning_path(options)), target);
   return own;
+}
+
+DeviceModel Compiled::State::model_with_rates() const {
+  const std::optional<DeviceRates> rates = known_rates(options, device);
+  return rates ? with_rates(device, *rates) : device;
 }
 
 ReportJson Compiled::State::tuning_json() const {

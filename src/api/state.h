@@ -36,7 +36,9 @@ struct Compiled::State {
   Plan separate_plan() const;       // with fusion off; nothing is compiled
   // Of another fusion mode. Automatic fusion follows the tuning database, if there is one.
   PlanOptions planning_for(FusionMode mode) const;
-  PlanOptions untuned() const;     // automatic fusion by the model alone
+  PlanOptions untuned() const;  // automatic fusion by the model alone
+  // Plans follow the model's row; what is predicted of them, what the device reached.
+  DeviceModel model_with_rates() const;
   ReportJson tuning_json() const;  // the database, and how many groups it has; null without one
   // A program of other plan options; nothing of it is edited.
   std::shared_ptr<const Pipeline> built(const PlanOptions& options) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -33,7 +34,8 @@ constexpr double gain_worth = 0.01;         // less is the planner's form, which
 struct Contender {
   TuningForm form;
   Entrant entrant;
-  std::string problem;  // why it is none
+  std::string problem;                 // why it is none
+  std::optional<double> predicted_us;  // with the starts of its kernels
 };
 struct Contest {
   TuningSite site;
@@ -58,8 +60,9 @@ struct Contest {
 // A whole program in which each site has one of its forms.
 struct Lineup {
   std::vector<size_t> forms;  // by contest; 0: as planned
-  std::shared_ptr<const Pipeline> pipeline;
-  std::unique_ptr<Trial> trial;
+  std::set<size_t> asked;     // contests that it is built for; their groups are timed together
+  std::shared_ptr<const Pipeline> pipeline = nullptr;
+  std::unique_ptr<Trial> trial = nullptr;
 };
 
 }  // namespace
@@ -68,7 +71,11 @@ struct Lineup {
 class Tuner {
  public:
   Tuner(const Compiled::State& state, const std::vector<Tensor>& inputs, const TuneOptions& options)
-      : state_(state), inputs_(inputs), options_(options), planning_(state.untuned()) {
+      : state_(state),
+        inputs_(inputs),
+        options_(options),
+        planning_(state.untuned()),
+        model_(state.model_with_rates()) {
     path_ = tuning_path(state.options);
   }
 
@@ -117,8 +124,9 @@ class Tuner {
     }
   }
 
-  std::unique_ptr<Trial> trial_of(const Pipeline& pipeline) const {
-    return device_trials_ ? device_trials_->add(*pipeline.device_executable)
+  std::unique_ptr<Trial> trial_of(const Pipeline& pipeline,
+                                  const std::vector<int>& parts = {}) const {
+    return device_trials_ ? device_trials_->add(*pipeline.device_executable, parts)
                           : host_trial(*pipeline.executable, inputs_, outputs_);
   }
 
@@ -142,7 +150,7 @@ class Tuner {
     for (TuningSite& site : tuning_sites(state_.graph, state_.device, planning_, plan, &seen_)) {
       Contest contest{std::move(site), {}, 0};
       for (const TuningForm& form : contest.site.forms)
-        contest.contenders.push_back({form, {}, ""});
+        contest.contenders.push_back({form, {}, "", {}});
       contests.push_back(std::move(contest));
     }
     if (contests.empty()) return false;
@@ -156,23 +164,24 @@ class Tuner {
   // As few programs as there are forms of the site that has most of them.
   std::vector<Lineup> build_lineups(std::vector<Contest>& contests) {
     std::vector<Lineup> lineups;
-    std::vector<size_t> next(contests.size(), 1);
-    add_lineup(contests, std::vector<size_t>(contests.size(), 0), &lineups);
+    // Two groups have to be timed together as planned, too.
+    std::vector<size_t> next;
+    for (const Contest& contest : contests) next.push_back(contest.site.joins ? 0 : 1);
+    add_lineup(contests, {std::vector<size_t>(contests.size(), 0), {}}, &lineups);
     while (seconds() < limit(share_of_compiling)) {
-      std::vector<size_t> forms(contests.size(), 0);
+      Lineup lineup{std::vector<size_t>(contests.size(), 0), {}};
       std::set<NodeId> taken;
-      bool any = false;
       for (size_t c = 0; c < contests.size(); ++c) {
         const std::vector<NodeId>& nodes = contests[c].site.nodes;
         const bool is_free =
             std::ranges::none_of(nodes, [&](NodeId id) { return taken.contains(id); });
         if (next[c] >= contests[c].contenders.size() || !is_free) continue;
         taken.insert(nodes.begin(), nodes.end());
-        forms[c] = next[c]++;
-        any = true;
+        lineup.forms[c] = next[c]++;
+        lineup.asked.insert(c);
       }
-      if (!any) return lineups;
-      add_lineup(contests, forms, &lineups);
+      if (lineup.asked.empty()) return lineups;
+      add_lineup(contests, std::move(lineup), &lineups);
     }
     for (size_t c = 0; c < contests.size(); ++c) {
       for (; next[c] < contests[c].contenders.size(); ++next[c]) {
@@ -183,24 +192,19 @@ class Tuner {
   }
 
   // One program for all of them; where it cannot be built or has other bits, one for each.
-  void add_lineup(std::vector<Contest>& contests, const std::vector<size_t>& forms,
-                  std::vector<Lineup>* lineups) {
+  void add_lineup(std::vector<Contest>& contests, Lineup lineup, std::vector<Lineup>* lineups) {
     std::string what;
     PlanOptions planning = planning_;
-    size_t changed = 0;
-    for (size_t c = 0; c < contests.size(); ++c) {
-      if (forms[c] == 0) continue;
-      const TuningForm& form = contests[c].contenders[forms[c]].form;
-      planning.choices.push_back(form.choice);
+    for (const size_t c : lineup.asked) {
+      const TuningForm& form = contests[c].contenders[lineup.forms[c]].form;
+      if (lineup.forms[c] > 0) planning.choices.push_back(form.choice);
       what = fmt::format("{}: {}", contests[c].site.name, form.what);
-      ++changed;
     }
-    progress(changed == 0 ? "as planned" : "compiling " + what);
+    progress(lineup.asked.empty() ? "as planned" : "compiling " + what);
     std::string problem;
-    Lineup lineup{forms, nullptr, nullptr};
     try {
       lineup.pipeline = state_.built(planning);
-      lineup.trial = trial_of(*lineup.pipeline);
+      lineup.trial = trial_of(*lineup.pipeline, parts_of(contests, lineup));
       problem = difference(*lineup.trial);
       if (!problem.empty()) problem = "refused: " + problem;
     } catch (const Error& error) {
@@ -208,38 +212,74 @@ class Tuner {
       problem = in_one_line(error);
     }
     if (problem.empty()) {
+      predict(lineup, &contests);
       lineups->push_back(std::move(lineup));
-    } else if (changed == 1) {
-      for (size_t c = 0; c < contests.size(); ++c) {
-        if (forms[c] > 0) contests[c].contenders[forms[c]].problem = problem;
-      }
+    } else if (lineup.asked.size() == 1) {
+      const size_t c = *lineup.asked.begin();
+      contests[c].contenders[lineup.forms[c]].problem = problem;
     } else {
-      for (size_t c = 0; c < contests.size() && changed > 0; ++c) {
-        std::vector<size_t> one(contests.size(), 0);
-        one[c] = forms[c];
-        if (forms[c] > 0) add_lineup(contests, one, lineups);
+      for (const size_t c : lineup.asked) {
+        Lineup one{std::vector<size_t>(contests.size(), 0), {c}};
+        one.forms[c] = lineup.forms[c];
+        add_lineup(contests, std::move(one), lineups);
       }
     }
   }
 
-  // The groups of a program that a site's nodes run as, together; nothing where others take part.
-  std::optional<double> time_of(const TuningSite& site, const Plan& plan,
-                                const Trial::Times& times) const {
-    double us = 0;
+  // The groups of a program that a site's nodes run as; nothing where others take part.
+  std::optional<std::vector<size_t>> groups_of(const TuningSite& site, const Plan& plan) const {
+    std::vector<size_t> groups;
     std::set<NodeId> covered;
     for (size_t g = 0; g < plan.groups.size(); ++g) {
       const std::vector<NodeId> nodes = part_nodes(units_, plan.groups[g]);
       if (!std::ranges::includes(site.nodes, nodes)) continue;
       covered.insert(nodes.begin(), nodes.end());
-      us += times.group_us[g];
+      groups.push_back(g);
     }
-    return covered.size() == site.nodes.size() ? std::optional(us) : std::nullopt;
+    return covered.size() == site.nodes.size() ? std::optional(groups) : std::nullopt;
+  }
+
+  // Of each group, the contest that it is timed for, or a number of its own.
+  std::vector<int> parts_of(const std::vector<Contest>& contests, const Lineup& lineup) const {
+    const Plan& plan = lineup.pipeline->plan;
+    std::vector<int> parts;
+    for (size_t g = 0; g < plan.groups.size(); ++g) parts.push_back(-1 - static_cast<int>(g));
+    for (const size_t c : lineup.asked) {
+      const auto groups = groups_of(contests[c].site, plan);
+      for (const size_t g : groups.value_or(std::vector<size_t>{})) {
+        parts[g] = static_cast<int>(c);
+      }
+    }
+    return parts;
+  }
+
+  // Whether the lineup times the contest's site by itself.
+  bool is_timed(const Lineup& lineup, const std::vector<Contest>& contests, size_t c) const {
+    if (lineup.asked.contains(c)) return true;
+    return !contests[c].site.joins && std::ranges::none_of(lineup.asked, [&](size_t other) {
+      return std::ranges::includes(contests[other].site.nodes, contests[c].site.nodes);
+    });
+  }
+
+  void predict(const Lineup& lineup, std::vector<Contest>* contests) const {
+    const Plan& plan = lineup.pipeline->plan;
+    const Bindings sizes = state_.report_sizes();
+    for (size_t c = 0; c < contests->size(); ++c) {
+      Contest& contest = (*contests)[c];
+      std::optional<double>& us = contest.contenders[lineup.forms[c]].predicted_us;
+      const auto groups = groups_of(contest.site, plan);
+      // The model knows of no schedule but the planner's.
+      const TuningForm& form = contest.contenders[lineup.forms[c]].form;
+      if (us || !groups || !form.choice.schedule.empty()) continue;
+      us = 0;
+      for (const size_t g : *groups) *us += estimate(plan.groups[g], model_, sizes).us;
+    }
   }
 
   bool is_open(const Lineup& lineup, const std::vector<Contest>& contests) const {
     for (size_t c = 0; c < contests.size(); ++c) {
       const bool runs = !contests[c].contenders[lineup.forms[c]].entrant.out;
-      if (contests[c].is_open() && runs) return true;
+      if (contests[c].is_open() && runs && is_timed(lineup, contests, c)) return true;
     }
     return false;
   }
@@ -274,8 +314,11 @@ class Tuner {
     for (const Trial::Times& times : turn(*lineup.trial)) {
       for (size_t c = 0; c < contests.size(); ++c) {
         Contender& contender = contests[c].contenders[lineup.forms[c]];
-        const auto us = time_of(contests[c].site, lineup.pipeline->plan, times);
-        if (us && !contender.entrant.out) contender.entrant.us.push_back(*us);
+        const auto groups = groups_of(contests[c].site, lineup.pipeline->plan);
+        if (!groups || contender.entrant.out || !is_timed(lineup, contests, c)) continue;
+        double us = 0;
+        for (const size_t g : *groups) us += times.group_us[g];
+        contender.entrant.us.push_back(us);
       }
     }
   }
@@ -411,6 +454,22 @@ class Tuner {
             {"samples", entrant.us.size()}};
   }
 
+  // What the model alone would have taken, and how much longer it takes than the fastest, as a
+  // share of that.
+  static Json model_json(const Contest& contest) {
+    const Contender* model = nullptr;
+    double least = std::numeric_limits<double>::infinity();
+    for (const Contender& contender : contest.contenders) {
+      if (contender.entrant.us.empty()) continue;
+      least = std::min(least, median_interval(contender.entrant.us).median);
+      if (!contender.predicted_us) continue;
+      if (model == nullptr || contender.predicted_us < model->predicted_us) model = &contender;
+    }
+    if (model == nullptr) return nullptr;
+    return {{"form", model->form.what},
+            {"over_fastest", median_interval(model->entrant.us).median / least - 1}};
+  }
+
   Json report(const std::vector<TuningEntry>& entries) const {
     Json groups = Json::array();
     for (const Contest& contest : contests_) {
@@ -421,6 +480,8 @@ class Tuner {
             {{"form", contender.form.what},
              {"choice", contender.form.text},
              {"kernels", contender.form.kernels},
+             {"predicted_us",
+              contender.predicted_us ? Json(*contender.predicted_us) : Json(nullptr)},
              {"us", interval_json(contender.entrant)},
              {"state", !contender.problem.empty() ? "refused"
                        : i == contest.winner      ? "chosen"
@@ -428,7 +489,8 @@ class Tuner {
                                                   : "no faster"},
              {"problem", contender.problem.empty() ? Json(nullptr) : Json(contender.problem)}});
       }
-      groups.push_back({{"group", contest.site.name}, {"forms", forms}});
+      groups.push_back(
+          {{"group", contest.site.name}, {"forms", forms}, {"best_by_model", model_json(contest)}});
     }
     const Bindings sizes = state_.report_sizes();
     return {{"graph", state_.graph.name},
@@ -451,7 +513,8 @@ class Tuner {
   const Compiled::State& state_;
   const std::vector<Tensor>& inputs_;
   const TuneOptions& options_;
-  PlanOptions planning_;  // with what was chosen so far
+  PlanOptions planning_;     // with what was chosen so far
+  const DeviceModel model_;  // what is predicted follows the device's own rates
   const UnitGraph units_ = make_units(state_.graph);
   const Clock::time_point start_ = Clock::now();
   std::string path_, verdict_;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/cuda_threads.h"
 #include "base/error.h"
 #include "graph/reduction_order.h"
 #include "plan/kept_row.h"
@@ -250,7 +251,8 @@ class Measure {
       const std::vector<Evaluation>& evaluations = analysis_.evaluations.at(id);
       full = full || (!evaluations.empty() && !evaluations[0].per_row);
     }
-    if (!full && analysis_.levels == 1 && domain.columns.empty()) return;  // rows in parts
+    // A CPU's cores share out the parts of rows that need no second pass.
+    if (!gpu_ && !full && analysis_.levels == 1 && domain.columns.empty()) return;
     const Sym chunks = gpu_ ? ceil_div(domain.vars.back().extent, Sym(trailing_chunk)) : Sym(1);
     cost_.parallel = row_count(domain) * chunks;
   }
@@ -392,12 +394,18 @@ namespace {
 // were the larger one alone. Fitted to bench/RESULTS.md (docs/design.md, "Cost model").
 constexpr double gpu_overlap = 6, cpu_overlap = 1.6;
 constexpr double overlap_of_long_rows = 2;  // one of them fills a multiprocessor
-constexpr double busy_warps = 8;            // of a multiprocessor, that keep its memory busy
-constexpr double column_warps = 32;         // and its arithmetic, in sums of columns row by row
-constexpr double pass_us = 0.7;             // between passes of a row on a GPU: a barrier, a load
-constexpr double long_row = 32 << 10;       // elements
+constexpr double busy_warps = 8;            // of a multiprocessor, that keep its memory busy,
+constexpr double row_warps = 16;            // its arithmetic, where each has a part of a row,
+constexpr double column_warps = 32;         // and in sums of columns row by row
+constexpr double pass_us = 0.4;             // between passes of a row on a GPU: a barrier, a load
+constexpr double pass_of_warp_us = 0.15;    // of a row that one warp has: no barrier
+// So many bytes on their way to a warp: all at once where it keeps a row, else in turns.
+constexpr double warp_bytes = 4096, load_us = 0.3, load_in_turns_us = 0.8;
+constexpr double load_alone_us = 0.4;  // of a kernel that is no row's
+constexpr double most_of_rate = 3;  // of its share of the memory rate, that a multiprocessor takes
+constexpr double long_row = 32 << 10;  // elements
 constexpr double of_bands = 0.75;  // of the memory rate, where rows wait for each other in bands
-constexpr double bytes_on_their_way = 32 << 10;  // of a multiprocessor
+constexpr double bytes_to_fill = 64 << 20;  // that a kernel moves before its start is whole
 
 double together(double a, double b, double power) {
   const double larger = std::max(a, b), smaller = std::min(a, b);
@@ -443,25 +451,59 @@ Work work_of(const Group& group, const DeviceModel& device, const Bindings& size
       row_shape(group.domain, group.outputs));
 }
 
+namespace {
+
+// What a kernel has of the device: shares of its memory rate and of its arithmetic; and what a warp
+// waits for its loads and other warps of its row.
+struct Use {
+  double memory = 1, compute = 1, wait_us = 0;
+};
+
+Use use_of(const DeviceModel& device, const Work& work) {
+  Use use;
+  if (device.gpu) use.wait_us = load_alone_us;
+  if (work.parallel <= 0) return use;
+  const double processors = device.multiprocessors;
+  if (!device.gpu) {
+    use.memory = use.compute = std::min(1.0, work.parallel / processors);
+    return use;
+  }
+  if (work.row_length <= 0) {
+    use.memory = std::min(1.0, work.parallel / processors / busy_warps);
+    use.compute = std::min(1.0, work.parallel / processors / column_warps);
+    return use;
+  }
+  // A row that is come back to has one block, or a cluster of several, and a warp for each chunk.
+  const double chunks = std::ceil(work.row_length / trailing_chunk);
+  const double blocks = work.comes_back ? std::ceil(chunks / cuda::most_warps) : chunks;
+  const double rows = work.parallel / chunks;
+  const double busy = rows * std::min(chunks, blocks * row_warps);
+  use.memory = std::min(1.0, most_of_rate * rows * blocks / processors);
+  use.compute = std::min(1.0, busy / processors / row_warps);
+  use.wait_us =
+      (work.comes_back ? load_us : load_in_turns_us) * work.read / work.parallel / warp_bytes;
+  if (work.comes_back) use.wait_us += 2 * (chunks > 1 ? pass_us : pass_of_warp_us);
+  return use;
+}
+
+}  // namespace
+
 WorkTime work_time(const DeviceModel& device, const Work& work) {
-  auto share_of = [&](double warps) {
-    const double places = device.multiprocessors * (device.gpu ? warps : 1);
-    return work.parallel > 0 ? std::min(1.0, work.parallel / places) : 1;
-  };
-  const double rate = share_of(busy_warps) * (device.gpu && work.columns ? of_bands : 1);
+  const Use use = use_of(device, work);
+  const double rate = use.memory * (device.gpu && work.columns ? of_bands : 1);
   const double bytes = work.read + work.written, cached = std::min(work.cached, bytes);
   // Between a copy, half of which is read, and a stream that is only read.
   const double reads = bytes > 0 ? std::clamp(2 * work.read / bytes - 1, 0.0, 1.0) : 0;
   const double gbs = device.copy_gbs + reads * (device.read_gbs - device.copy_gbs);
-  const double fills = std::min(1.0, bytes / (device.multiprocessors * bytes_on_their_way));
+  const double fills = std::min(1.0, bytes / bytes_to_fill);
   WorkTime time{};
   time.memory_us =
       (cached / device.cache_gbs + (bytes - cached) / gbs) / 1e3 / rate + device.start_us * fills;
-  if (device.gpu && work.comes_back) time.memory_us += 2 * pass_us;
+  time.memory_us += use.wait_us;
   const double special = device.special_gps > 0 ? work.special / device.special_gps : 0;
-  time.compute_us = std::max(work.instructions / device.instructions_gps, special) / 1e3 /
-                        share_of(work.row_length > 0 ? busy_warps : column_warps) +
-                    work.product_flops / (device.product_gflops * 1e3);
+  time.compute_us =
+      std::max(work.instructions / device.instructions_gps, special) / 1e3 / use.compute +
+      work.product_flops / (device.product_gflops * 1e3);
   const double overlap = !device.gpu                   ? cpu_overlap
                          : work.row_length >= long_row ? overlap_of_long_rows
                                                        : gpu_overlap;

@@ -136,10 +136,9 @@ Cluster::Work Fusion::work_of(const Analysis& analysis) const {
 
 Cluster::Work Fusion::work_of(const GroupCost& cost) const {
   double bytes = at_sizes(cost.read_bytes + cost.written, options_.sizes);
-  // How rows are shared out is the schedule's, which is not chosen yet.
   Work work = ingot::work_of(cost, device_, options_.sizes);
-  work.parallel = work.row_length = 0;
-  work.comes_back = work.columns = false;
+  // How a CPU's cores share out rows is the schedule's, which is not chosen yet.
+  if (!device_.gpu) work.parallel = work.row_length = 0;
   return {bytes, work_time(device_, work).us, cost.row_stays,
           at_sizes(cost.row_bytes, options_.sizes), cost.near_row_bytes};
 }
@@ -261,7 +260,7 @@ Decision Fusion::try_edge(const Edge& edge) {
     return yes(edge, cluster_of(edge.producer), had_reductions);
   }
   Union merged;
-  Decision decision = try_merge(p, c, &merged, false);
+  Decision decision = try_merge(p, c, &merged, false, one_op(edge.producer, edge.consumer));
   if (!decision) {
     if (at(p).contraction_unit >= 0) decision.kind = DecisionKind::epilogue;
     return decision;
@@ -378,7 +377,7 @@ Decision Fusion::find_work(Union* all) const {
   return rows_with_columns(graph_, all->analysis, cost, device_);
 }
 
-Decision Fusion::try_merge(int p, int c, Union* merged, bool sibling) {
+Decision Fusion::try_merge(int p, int c, Union* merged, bool sibling, bool one_op) {
   const Cluster& into = at(p);
   const Cluster& from = at(c);
   if (into.contraction_unit >= 0 && from.contraction_unit >= 0) {
@@ -394,7 +393,7 @@ Decision Fusion::try_merge(int p, int c, Union* merged, bool sibling) {
   std::erase_if(merged->outputs, [&](NodeId value) { return !read_outside(value, p, c); });
   Decision decision = find_work(merged);
   if (!decision) return decision;
-  if (options_.fusion == FusionMode::automatic) return gain(p, c, merged, sibling);
+  if (options_.fusion == FusionMode::automatic) return gain(p, c, merged, sibling, one_op);
   return decision;
 }
 
@@ -445,7 +444,7 @@ Decision Fusion::keeps_the_peak(int p, int c) const {
 }
 
 // Predicted time together against apart, and whether what is read again fits the fast memory.
-Decision Fusion::gain(int p, int c, Union* merged, bool sibling) {
+Decision Fusion::gain(int p, int c, Union* merged, bool sibling, bool one_op) {
   const Cluster::Work &a = work(p), &b = work(c), &both = merged->work;
   if (!both.row_stays && a.row_stays && b.row_stays) {
     return refusal(Reason::row_too_large,
@@ -454,7 +453,7 @@ Decision Fusion::gain(int p, int c, Union* merged, bool sibling) {
   }
   double saved = a.us + b.us + device_.launch_us - both.us;
   double bytes = a.bytes + b.bytes - both.bytes;
-  if (saved < 0 || (sibling && bytes <= 0)) {
+  if (!one_op && (saved < 0 || (sibling && bytes <= 0))) {
     return refusal(Reason::no_gain,
                    fmt::format("together {:.2f} us, apart {:.2f} us, predicted; {} saved", both.us,
                                a.us + b.us + device_.launch_us, bytes_text(std::max(0.0, bytes))));

@@ -70,14 +70,15 @@ class Fusion {
   bool one_op(int first, int second) const;  // units that are parts of one op of the program
   Decision try_edge(const Edge& edge);
   Decision find_work(Union* all) const;
-  Decision try_merge(int into, int from, Union* merged, bool sibling);
+  // `one_op`: parts of one op of the program, which belong together at any time predicted.
+  Decision try_merge(int into, int from, Union* merged, bool sibling, bool one_op = false);
   bool extend_elementwise(int into, int from);
   bool join_alike(int into, int from);
   Decision fits(const Cluster& a, const Cluster& b, size_t most) const;
   bool fit_alike(const Cluster& a, const Cluster& b) const;
   void index_edges();
   Decision keeps_the_peak(int p, int c) const;
-  Decision gain(int into, int from, Union* merged, bool sibling);
+  Decision gain(int into, int from, Union* merged, bool sibling, bool one_op);
   void merge(int into, int from, Union merged);
   void absorb(int into, int from);
   bool feeds_product(NodeId value, int unit) const;

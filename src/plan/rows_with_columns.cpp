@@ -162,6 +162,21 @@ std::optional<Schedule> long_bands(const Graph& graph, const Schedule& plain,
   return schedule;
 }
 
+// How long a row takes in bands, with few warps on each multiprocessor, as a share of its time in a
+// kernel of rows and then one of columns, which read it twice and have as many warps as there are.
+double share_of_two_passes(const GroupCost& cost, const DeviceModel& device, const BandRows& band) {
+  constexpr double of_bands = 0.75;    // of the memory rate, and
+  constexpr double enough_warps = 16;  // that keep a multiprocessor's arithmetic busy: measured
+  const double bytes = at_sizes(cost.read_bytes + cost.written, {});
+  const double memory_us = bytes / (device.copy_gbs * 1e3);
+  const double compute_us = at_sizes(cost.instructions, {}) / (device.instructions_gps * 1e3);
+  const auto warps = static_cast<double>(std::max<int64_t>(1, band.blocks) * band.registers.warps);
+  const double in_bands =
+      std::max(memory_us / of_bands, compute_us * enough_warps / std::min(enough_warps, warps));
+  return in_bands /
+         std::max(memory_us + at_sizes(cost.read_bytes, {}) / (device.copy_gbs * 1e3), compute_us);
+}
+
 }  // namespace
 
 std::vector<Schedule> row_bands(const Graph& graph, const Schedule& plain, const Analysis& analysis,
@@ -180,7 +195,12 @@ std::vector<Schedule> row_bands(const Graph& graph, const Schedule& plain, const
   if (auto bands = long_bands(graph, plain, analysis, cost, device, lanes)) return {*bands};
   const BandRows one = band_rows(graph, analysis, cost, device, 1);
   const BandRows two = band_rows(graph, analysis, cost, device, 2);
-  schedule.guards = {{rows, column_chunk * processors * 3 / 2 / one.registers.warps}};
+  // Fewer bands than multiprocessors take as long as one for each.
+  const double share = share_of_two_passes(cost, device, one);
+  if (share >= 1) return {};
+  const auto fewest = static_cast<int64_t>(share * static_cast<double>(column_chunk * processors));
+  schedule.guards = {
+      {rows, std::max(column_chunk * processors * 3 / 2 / one.registers.warps, fewest)}};
   auto with = [&](const BandRows& band) {
     Schedule made = schedule;
     made.staged = band.registers.kept;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include <nlohmann/json.hpp>
 
@@ -93,12 +94,55 @@ struct Burst {
   }
 };
 
+// A program's groups one after the other in a captured graph, with events between them: launched
+// one by one, small kernels would be timed as fast as the host launches them.
+class GroupTimer {
+ public:
+  // Groups in a row with the same number in `parts` are timed together.
+  GroupTimer(DeviceCall& call, const BufferSets& sets, const std::vector<int>& parts)
+      : stream_(call.stream()) {
+    marks_.emplace_back(CudaEvent(stream_.device()));
+    for (size_t g = 0; g < parts.size(); ++g) {
+      marks_.emplace_back();
+      if (g + 1 == parts.size() || parts[g] != parts[g + 1]) {
+        marks_.back().emplace(stream_.device());
+      }
+    }
+    graph_.emplace(stream_, [&] { call.launch(sets.inputs[0], sets.outputs[0], &marks_); });
+  }
+  // Of each group; that of several stands at the last of them.
+  std::vector<double> us() const {
+    graph_->launch(stream_);
+    stream_.synchronize();
+    std::vector<double> times(marks_.size() - 1, 0);
+    const CudaEvent* before = &*marks_[0];
+    for (size_t g = 0; g < times.size(); ++g) {
+      if (!marks_[g + 1]) continue;
+      times[g] = marks_[g + 1]->ms_since(*before) * 1e3;
+      before = &*marks_[g + 1];
+    }
+    return times;
+  }
+
+ private:
+  const CudaStream& stream_;
+  GroupMarks marks_;
+  std::optional<CudaGraph> graph_;
+};
+
+std::vector<int> each_by_itself(size_t groups) {
+  std::vector<int> parts(groups);
+  std::iota(parts.begin(), parts.end(), 0);
+  return parts;
+}
+
 // One program on the shared buffers.
 struct Side {
   std::string name;
   const DeviceExecutable& program;
   DeviceCall call;
   std::optional<Burst> burst;
+  std::optional<GroupTimer> groups;
   Samples samples;
   size_t next_set = 0;
 
@@ -123,7 +167,8 @@ struct Side {
   }
   std::vector<std::vector<int64_t>> output_shapes;
 
-  void capture(const BufferSets& sets, int rounds) {
+  void capture(const BufferSets& sets, int rounds, const std::vector<int>& parts) {
+    groups.emplace(call, sets, parts);
     burst.emplace(call.stream(), static_cast<double>(sets.count()) * rounds, [&] {
       for (int round = 0; round < rounds; ++round) {
         for (size_t set = 0; set < sets.count(); ++set) {
@@ -169,15 +214,9 @@ struct Side {
     samples.host_us.push_back(us_since(many) / host_calls);
     call.finish();
   }
-  void time_groups(const BufferSets& sets) {
-    std::vector<CudaEvent> marks;
-    for (size_t g = 0; g <= samples.group_us.size(); ++g) marks.emplace_back(program.device());
-    const size_t set = turn(sets);
-    call.launch(sets.inputs[set], sets.outputs[set], &marks);
-    call.finish();
-    for (size_t g = 0; g < samples.group_us.size(); ++g) {
-      samples.group_us[g].push_back(marks[g + 1].ms_since(marks[g]) * 1e3);
-    }
+  void time_groups() {
+    const std::vector<double> us = groups->us();
+    for (size_t g = 0; g < us.size(); ++g) samples.group_us[g].push_back(us[g]);
   }
 };
 
@@ -268,7 +307,7 @@ class Turns {
     for (Side* side : sides_) {
       if (only_in_graph(*side)) continue;
       side->time_launched(sets_);
-      side->time_groups(sets_);
+      side->time_groups();
     }
     if (settings_.transfers && transfers_ < most_transfers &&
         transfer_us_ < transfer_seconds * 1e6) {
@@ -312,7 +351,7 @@ BenchRun measured(std::vector<Side>& sides, const std::vector<Tensor>& inputs,
   }
   std::vector<Side*> turning;
   for (Side& side : sides) {
-    side.capture(sets, rounds);
+    side.capture(sets, rounds, each_by_itself(side.program.plan().groups.size()));
     turning.push_back(&side);
   }
   const Plan& plan = fused.program.plan();
@@ -363,12 +402,13 @@ BenchRun measure(const DeviceExecutable& separate, const DeviceExecutable& fused
 class DeviceTrial : public Trial {
  public:
   DeviceTrial(const DeviceExecutable& program, const std::vector<std::vector<int64_t>>& shapes,
-              const BufferSets& sets)
+              const BufferSets& sets, const std::vector<int>& parts)
       : side_("trial", program, shapes, false), sets_(sets) {
     side_.output_shapes = program.output_shapes(shapes);
     side_.call.launch(sets.inputs[0], sets.outputs[0]);  // loads its kernels
     side_.call.finish();
-    side_.capture(sets, static_cast<int>((least_calls - 1) / sets.count() + 1));
+    side_.capture(sets, static_cast<int>((least_calls - 1) / sets.count() + 1),
+                  parts.empty() ? each_by_itself(program.plan().groups.size()) : parts);
   }
   // The groups by events between them, but for a single one, which has the program's time.
   Times run() override {
@@ -377,7 +417,7 @@ class DeviceTrial : public Trial {
       times.group_us = {times.us};
       return times;
     }
-    side_.time_groups(sets_);
+    side_.time_groups();
     for (const std::vector<double>& group : side_.samples.group_us) {
       times.group_us.push_back(group.back());
     }
@@ -408,8 +448,9 @@ DeviceTrials::DeviceTrials(const DeviceExecutable& first, const std::vector<Tens
 }
 DeviceTrials::~DeviceTrials() = default;
 
-std::unique_ptr<Trial> DeviceTrials::add(const DeviceExecutable& program) const {
-  return std::make_unique<DeviceTrial>(program, state_->shapes, state_->sets);
+std::unique_ptr<Trial> DeviceTrials::add(const DeviceExecutable& program,
+                                         const std::vector<int>& parts) const {
+  return std::make_unique<DeviceTrial>(program, state_->shapes, state_->sets, parts);
 }
 
 MeasuredTimes measure_device_times(const DeviceExecutable& separate, const DeviceExecutable& fused,

@@ -98,7 +98,10 @@ class DeviceTrials {
  public:
   DeviceTrials(const DeviceExecutable& first, const std::vector<Tensor>& inputs);
   ~DeviceTrials();
-  std::unique_ptr<Trial> add(const DeviceExecutable& program) const;
+  // Groups in a row with the same number in `parts` are timed together: their time stands at the
+  // last of them, that of the others is 0. Empty: each by itself.
+  std::unique_ptr<Trial> add(const DeviceExecutable& program,
+                             const std::vector<int>& parts = {}) const;
 
  private:
   struct State;

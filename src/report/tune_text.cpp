@@ -31,12 +31,19 @@ std::string tune_text(const Json& report) {
   for (const Json& group : report["groups"]) {
     out += fmt::format("\ngroup {}\n", group["group"].get<std::string>());
     for (const Json& form : group["forms"]) {
-      out += fmt::format("  {:<9}  {:<36} {:>18}  {} samples, {}", form["state"].get<std::string>(),
-                         form["form"].get<std::string>(), median_text(form["us"]),
-                         form["us"]["samples"].get<size_t>(),
-                         counted(form["kernels"].get<int64_t>(), "kernel"));
+      const Json& predicted = form["predicted_us"];
+      out += fmt::format(
+          "  {:<9}  {:<36} {:>18}  predicted {:>9}  {} samples, {}",
+          form["state"].get<std::string>(), form["form"].get<std::string>(),
+          median_text(form["us"]), predicted.is_null() ? "-" : time_text(predicted.get<double>()),
+          form["us"]["samples"].get<size_t>(), counted(form["kernels"].get<int64_t>(), "kernel"));
       if (!form["problem"].is_null()) out += ": " + form["problem"].get<std::string>();
       out += "\n";
+    }
+    if (const Json& model = group["best_by_model"]; !model.is_null()) {
+      out +=
+          fmt::format("  the model alone would take '{}': {:.1f} % more than the fastest\n",
+                      model["form"].get<std::string>(), 100 * model["over_fastest"].get<double>());
     }
   }
   const Json& program = report["program"];

@@ -60,6 +60,7 @@ void look_up_memory(void* library, CudaApi& api) {
   look_up(library, "cuEventCreate", api.event_create);
   look_up(library, "cuEventDestroy_v2", api.event_destroy);
   look_up(library, "cuEventRecord", api.event_record);
+  look_up(library, "cuEventRecordWithFlags", api.event_record_as);
   look_up(library, "cuEventSynchronize", api.event_synchronize);
   look_up(library, "cuEventElapsedTime", api.event_elapsed);
 }

@@ -79,6 +79,7 @@ struct CudaApi {
   int (*event_create)(void** event, unsigned flags);
   int (*event_destroy)(void* event);
   int (*event_record)(void* event, void* stream);
+  int (*event_record_as)(void* event, void* stream, unsigned flags);
   int (*event_synchronize)(void* event);
   int (*event_elapsed)(float* ms, void* start, void* end);
   int (*module_load)(void** module, const void* image);

@@ -205,6 +205,15 @@ void CudaStream::record(const CudaEvent& event) const {
   context.check(context.api.event_record(event.handle(), handle()), "record an event");
 }
 
+void CudaStream::mark(const CudaEvent& event) const {
+  constexpr unsigned external = 1;  // a node of the graph, not an edge between its streams
+  if (state_->captured == nullptr) return record(event);
+  const CudaContext& context = *device().context();
+  const CurrentContext current(context);
+  context.check(context.api.event_record_as(event.handle(), handle(), external),
+                "record an event in a graph");
+}
+
 void CudaStream::wait(const CudaEvent& event) const {
   const CudaContext& context = *device().context();
   const CurrentContext current(context);

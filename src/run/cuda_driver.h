@@ -71,6 +71,8 @@ class CudaStream {
   CudaStream(const CudaDevice& device, void* handle);  // the caller's, which stays alive; may be 0
   void synchronize() const;
   void record(const CudaEvent& event) const;
+  // The same for an event that is to have the time: in a graph that is being captured, of its runs.
+  void mark(const CudaEvent& event) const;
   void wait(const CudaEvent& event) const;
   const CudaDevice& device() const;
   void* handle() const;

@@ -168,15 +168,18 @@ void DeviceCallState::launch_on_streams() {
   }
 }
 
-void DeviceCallState::enqueue(const std::vector<CudaEvent>* marks) {
-  if (!sides.empty() && stream.state()->captured != nullptr) {
+void DeviceCallState::enqueue(const GroupMarks* marks) {
+  if (marks == nullptr && !sides.empty() && stream.state()->captured != nullptr) {
     launch_on_streams();
   } else {
+    const auto mark = [&](size_t place) {
+      if (marks != nullptr && marks->at(place)) stream.mark(*marks->at(place));
+    };
     size_t step = 0;
-    if (marks != nullptr) stream.record(marks->at(0));
+    mark(0);
     for (size_t g = 0; g < groups.size(); ++g) {
       launch_group(g, &step, stream);
-      if (marks != nullptr) stream.record(marks->at(g + 1));
+      mark(g + 1);
     }
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -225,7 +228,7 @@ std::vector<KernelPlace> DeviceCall::places() const {
 }
 
 void DeviceCall::launch(const std::vector<void*>& inputs, const std::vector<void*>& outputs,
-                        const std::vector<CudaEvent>* marks) {
+                        const GroupMarks* marks) {
   state_->place(inputs, outputs);
   state_->enqueue(marks);
 }

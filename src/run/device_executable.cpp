@@ -193,9 +193,9 @@ void DeviceExecutable::run(const std::vector<TensorView>& inputs,
     memory.emplace_back(call.stream(), bytes);
     addresses.push_back(memory.back().address());
   }
-  std::vector<CudaEvent> marks;
+  GroupMarks marks;
   for (size_t g = 0; timings != nullptr && g <= program.kernels.groups(); ++g) {
-    marks.emplace_back(program.device);
+    marks.emplace_back(CudaEvent(program.device));
   }
   call.launch(given.addresses, addresses, timings == nullptr ? nullptr : &marks);
   call.finish();
@@ -204,7 +204,7 @@ void DeviceExecutable::run(const std::vector<TensorView>& inputs,
   timings->clear();
   for (const KernelPlace& place : call.places()) {
     const size_t g = place.group;
-    timings->push_back({static_cast<int>(g), marks[g + 1].ms_since(marks[g]) * 1e3,
+    timings->push_back({static_cast<int>(g), marks[g + 1]->ms_since(*marks[g]) * 1e3,
                         static_cast<int>(place.variant)});
   }
 }

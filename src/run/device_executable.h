@@ -20,6 +20,9 @@ using DeviceLoader =
 struct DeviceProgram;
 struct DeviceCallState;
 
+// Events before the first group and behind every group that has one.
+using GroupMarks = std::vector<std::optional<CudaEvent>>;
+
 // A program for one set of input shapes, with a stream and the memory of its intermediates:
 // launched any number of times on buffers of the device. Belongs to one thread at a time.
 class DeviceCall {
@@ -37,10 +40,10 @@ class DeviceCall {
   std::vector<KernelPlace> places() const;  // the variant of each group
 
   // Puts the program on the stream and does not wait. Addresses are those of row-major tensors,
-  // aligned to 16 bytes; outputs lie apart from each other and from the inputs. An event of `marks`
-  // is recorded before the first group and behind every group.
+  // aligned to 16 bytes; outputs lie apart from each other and from the inputs. With `marks` all
+  // groups run on one stream, in a captured graph, too.
   void launch(const std::vector<void*>& inputs, const std::vector<void*>& outputs,
-              const std::vector<CudaEvent>* marks = nullptr);
+              const GroupMarks* marks = nullptr);
   // The same as one launch of a graph that was captured by the first call; other addresses are
   // written into it.
   void launch_graph(const std::vector<void*>& inputs, const std::vector<void*>& outputs);

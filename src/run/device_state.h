@@ -71,7 +71,7 @@ struct DeviceCallState {
   void place(const std::vector<void*>& new_inputs, const std::vector<void*>& new_outputs);
   // Whether an output is an input, a constant or another output: it is copied at the end.
   bool copies_outputs() const;
-  void enqueue(const std::vector<CudaEvent>* marks);
+  void enqueue(const GroupMarks* marks);
   void launch_group(size_t group, size_t* step, const CudaStream& on);
   void launch_on_streams();
   void update_graph();

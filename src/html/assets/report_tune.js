@@ -60,7 +60,8 @@
              known(form.us.median, microseconds),
              form.us.low === null ? '–' :
                                     `${microseconds(form.us.low)} to ${microseconds(form.us.high)}`,
-             integer(form.us.samples), integer(form.kernels), form.problem ?? '']);
+             known(form.predicted_us, microseconds), integer(form.us.samples),
+             integer(form.kernels), form.problem ?? '']);
     return element(
         'section', {class: 'card contest'}, element('h2', {}, group.group),
         ingot.bars(group.forms.map(
@@ -70,8 +71,17 @@
         element(
             'div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': group.group},
             table(
-                ['form', 'state', 'median', 'interval of the median', 'samples', 'kernels', 'note'],
-                rows)));
+                [
+                  'form', 'state', 'median', 'interval of the median', 'predicted', 'samples',
+                  'kernels', 'note'
+                ],
+                rows)),
+        group.best_by_model ?
+            element(
+                'p', {class: 'aside'},
+                `The model alone would take '${group.best_by_model.form}': ${
+                    percent(group.best_by_model.over_fastest)} more than the fastest.`) :
+            null);
   }
 
   function forms(report) {

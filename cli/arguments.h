@@ -19,6 +19,7 @@ struct Arguments {
   std::optional<double> rtol, atol;
   int threads = 0;
   int repeats = 0;
+  bool counters = false;            // bench
   std::string compare;              // bench: an earlier report
   std::vector<std::string> sweeps;  // bench: NAME=N,N,… each
   int port = 0;                     // lab; 0: a free one

@@ -1,6 +1,7 @@
 // bench: separate against fused, at one size or several, and against an earlier report.
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -48,10 +49,40 @@ std::vector<Dims> points_of(const std::vector<std::string>& sweeps) {
   return points;
 }
 
-std::string measured(const Session& session, const Arguments& arguments, Progress progress) {
+// `ingot run` of the same program, which a profiler of a GPU runs. `fusion`: "off", or as asked
+// for.
+std::vector<std::string> replay(const Arguments& arguments, const Dims& dims,
+                                const std::string& fusion) {
+  std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(), "run",
+                                    arguments.file};
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  add("--device", arguments.device);
+  add("--numerics", arguments.numerics);
+  add("--fusion", fusion.empty() ? arguments.fusion : fusion);
+  for (const std::string& dim : arguments.dims) add("--dim", dim);
+  for (const std::string& dim : dims) add("--dim", dim);
+  for (const std::string& input : arguments.inputs) add("--input", input);
+  add("--cache", arguments.cache);
+  add("--tuning", arguments.tuning);
+  if (arguments.allow_memory) words.push_back("--allow-memory");
+  if (!fusion.empty()) return words;  // nothing of separate kernels is edited
+  add("--plan", arguments.plan);
+  for (const std::string& kernel : arguments.kernels) add("--kernel", kernel);
+  return words;
+}
+
+// `dims`: those of a sweep's point.
+std::string measured(const Session& session, const Arguments& arguments, const Dims& dims,
+                     Progress progress) {
   const Compiled compiled = compile(session, arguments);
-  return compiled.bench_json(inputs_for(session, compiled),
-                             {arguments.repeats, std::move(progress)});
+  BenchOptions options;
+  options.repeats = arguments.repeats;
+  options.progress = std::move(progress);
+  options.counters = arguments.counters;
+  options.replay = [&](const std::string& fusion) { return replay(arguments, dims, fusion); };
+  return compiled.bench_json(inputs_for(session, compiled), options);
 }
 
 // A program of its own for each size, as `--dim` would have it.
@@ -74,7 +105,7 @@ std::string swept(Session session, const Arguments& arguments) {
               fmt::format("{}: {}", fmt::join(points[i], ", "), what));
       };
     }
-    reports.push_back(measured(session, arguments, std::move(progress)));
+    reports.push_back(measured(session, arguments, points[i], std::move(progress)));
   }
   return Compiled::bench_sweep_json(reports);
 }
@@ -104,7 +135,7 @@ int bench(const Arguments& arguments) {
   if (arguments.sweeps.empty()) {
     session.options.sizes = complete_sizes(session);
     ProgressLine progress;
-    json = measured(session, arguments, progress.callback());
+    json = measured(session, arguments, {}, progress.callback());
   } else {
     json = swept(std::move(session), arguments);
   }

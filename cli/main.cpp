@@ -124,6 +124,9 @@ void add_special_options(CLI::App& app, const std::string& name, Arguments& argu
   if (name == "bench") {
     app.add_option("--repeats", arguments.repeats, "default: about two seconds' worth, at least 7")
         ->check(CLI::Range(1, std::numeric_limits<int>::max()));
+    app.add_flag("--counters", arguments.counters,
+                 "read the hardware's counters, too: a GPU's with ncu of PATH, a CPU's with the "
+                 "kernel's perf events");
     app.add_option("--sweep", arguments.sweeps,
                    "NAME=N,N,...: a named dimension at several sizes, a row each; several options: "
                    "each with each")

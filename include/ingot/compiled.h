@@ -22,6 +22,11 @@ struct BenchOptions {
   int repeats = 0;  // 0: as many as about two seconds allow, at least 7
   Progress progress = {};
   bool transfers = true;  // on a GPU: time calls from tensors of the host to new ones, too
+  // Read the hardware's counters: on a CPU by the kernel's perf events, on a GPU by `ncu`, under
+  // which the command that `replay` gives runs the program once, separate ("off") or as compiled
+  // ("").
+  bool counters = false;
+  std::function<std::vector<std::string>(const std::string& fusion)> replay = {};
 };
 struct TuneOptions {
   double budget_seconds = 30;  // about: what is begun is ended

@@ -27,6 +27,8 @@ BenchSettings bench_settings(const Options& options, const DeviceModel& device,
   settings.device = &device;
   settings.progress = bench.progress;
   settings.transfers = bench.transfers;
+  settings.counters = bench.counters;
+  settings.replay = bench.replay;
   return settings;
 }
 

@@ -159,8 +159,32 @@ void add_library(const LibraryRunner& library, const Runner& fused, BenchRun& ru
   for (size_t i = 0; i < library.outputs.size(); ++i) {
     difference = worse(difference, compare(fused.outputs[i], library.outputs[i]));
   }
-  run.variants.push_back({"library", library.samples, library.program.bytes(),
-                          library.program.primitives(), library.program.text(), difference});
+  Variant variant{"library", library.samples, library.program.bytes(), library.program.primitives(),
+                  library.program.text()};
+  variant.difference = difference;
+  run.variants.push_back(std::move(variant));
+}
+
+// Calls of separate and fused, one after the other, on the threads that ran them before.
+void count_calls(const Runner& separate, const Runner& fused, BenchRun& run) {
+  constexpr int least_calls = 5;
+  constexpr double least_us = 1e5;
+  const Runner* runners[] = {&separate, &fused};
+  for (size_t i = 0; i < 2; ++i) {
+    PerfCounters counters;
+    run.counters_problem = counters.problem();
+    if (!counters.problem().empty()) return;
+    const Runner& runner = *runners[i];
+    HardwareCounts counts;
+    const auto start = Clock::now();
+    counters.start();
+    while (counts.calls < least_calls || us_since(start) < least_us) {
+      runner.executable.run(runner.input_views, runner.output_views);
+      ++counts.calls;
+    }
+    counts.cpu = counters.stop();
+    run.variants[i].counts = counts;
+  }
 }
 
 }  // namespace
@@ -208,6 +232,7 @@ ReportJson bench_json(const Runnable& separate, const Runnable& fused,
   } else {
     run.left_out.push_back({"library", why});
   }
+  if (settings.counters) count_calls(first, second, run);
   return bench_result(fused, inputs, run, settings, environment);
 }
 

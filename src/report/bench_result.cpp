@@ -37,6 +37,39 @@ Json spread(const std::vector<double>& values) {
   return times;
 }
 
+Json counters_json(const HardwareCounts& counts) {
+  constexpr double line_bytes = 64;
+  if (counts.calls > 0) {  // on a CPU
+    const double misses = counts.cpu.cache_misses / counts.calls;
+    return {{"calls", counts.calls},
+            {"cycles", counts.cpu.cycles / counts.calls},
+            {"instructions", counts.cpu.instructions / counts.calls},
+            {"cache_misses", misses},
+            {"bytes_by_cache_misses", line_bytes * misses}};
+  }
+  Json kernels = Json::array();
+  double read = 0, written = 0, local = 0;
+  for (const KernelCounters& kernel : counts.kernels) {
+    read += kernel.read_bytes;
+    written += kernel.written_bytes;
+    local += kernel.local_bytes;
+    Json stalls = Json::array();
+    for (const auto& [reason, cycles] : kernel.stalls) {
+      stalls.push_back({{"reason", reason}, {"cycles_an_instruction", cycles}});
+    }
+    kernels.push_back({{"kernel", kernel.kernel},
+                       {"bytes_read", kernel.read_bytes},
+                       {"bytes_written", kernel.written_bytes},
+                       {"local_bytes", kernel.local_bytes},
+                       {"occupancy", kernel.occupancy},
+                       {"stalls", stalls}});
+  }
+  return {{"bytes_read", read},
+          {"bytes_written", written},
+          {"local_bytes", local},
+          {"kernels", kernels}};
+}
+
 Json variant_json(const Variant& variant, double copy_gbs) {
   const Samples& samples = variant.samples;
   const double us = median(samples.kernel_us);
@@ -51,7 +84,7 @@ Json variant_json(const Variant& variant, double copy_gbs) {
                {"gbs", gbs},
                {"percent_of_copy", copy_gbs > 0 ? Json(100 * gbs / copy_gbs) : Json(nullptr)},
                {"launches", variant.launches},
-               {"counters", nullptr}};
+               {"counters", variant.counts ? counters_json(*variant.counts) : Json(nullptr)}};
   if (!variant.kernels.empty()) json["kernels"] = variant.kernels;
   if (variant.difference) {
     json["max_abs_error"] = variant.difference->max_abs_error;
@@ -214,6 +247,8 @@ ReportJson bench_result(const Runnable& fused, const std::vector<Tensor>& inputs
           {"ceilings", {{"copy_gbs", run.copy_gbs}, {"copy_bytes", run.copy_bytes}}},
           {"results", results},
           {"left_out", left_out},
+          {"counters_problem",
+           run.counters_problem.empty() ? Json(nullptr) : Json(run.counters_problem)},
           {"speedup",
            {{"kernel", kernel},
             {"end_to_end", ratio(separate.end_to_end_us, together.end_to_end_us)},

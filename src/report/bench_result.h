@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "report/compare.h"
+#include "report/ncu.h"
+#include "report/perf_counters.h"
 #include "report/report.h"
 
 namespace ingot {
@@ -19,13 +21,21 @@ struct Samples {
   std::vector<std::vector<double>> group_us;  // of each group
 };
 
+// What the hardware counted, where it was asked for.
+struct HardwareCounts {
+  double calls = 0;                     // of a CPU's counts
+  CpuCounts cpu;                        // of all of them
+  std::vector<KernelCounters> kernels;  // of one call on a GPU
+};
+
 // A way to run the program.
 struct Variant {
   std::string name;  // "separate", "fused", "separate_streams", "library"
   Samples samples;
   int64_t bytes = 0;  // at device memory, by the shapes
   size_t launches = 0;
-  std::string kernels = {};                   // of a library, in words
+  std::string kernels = {};  // of a library, in words
+  std::optional<HardwareCounts> counts = {};
   std::optional<Comparison> difference = {};  // of a library's outputs from those of fused
 };
 struct LeftOut {
@@ -35,6 +45,7 @@ struct LeftOut {
 struct BenchRun {
   std::vector<Variant> variants;  // separate and fused first
   std::vector<LeftOut> left_out;
+  std::string counters_problem;  // why the hardware counted nothing, where it was asked to
   int repeats = 0;
   int buffer_sets = 1;  // taken in turns, so that no cache holds them
   double copy_gbs = 0;

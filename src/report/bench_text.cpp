@@ -85,6 +85,45 @@ double number_of(const Json& report, const char* key) {
                                : report[key].get<double>();
 }
 
+std::string kernel_counters(const Json& kernel) {
+  constexpr size_t most = 3;  // reasons
+  std::vector<std::string> waits;
+  for (const Json& stall : kernel["stalls"]) {
+    if (waits.size() == most) break;
+    waits.push_back(fmt::format("{} {:.1f}", stall["reason"].get<std::string>(),
+                                stall["cycles_an_instruction"].get<double>()));
+  }
+  return fmt::format("    {}: {:.0f} % of the warps active; cycles of waiting an instruction: {}\n",
+                     kernel["kernel"].get<std::string>(), 100 * kernel["occupancy"].get<double>(),
+                     join(waits, ", "));
+}
+
+// What the hardware counted, beside what the shapes say.
+std::string counters_text(const Json& variant) {
+  const Json& counters = variant["counters"];
+  if (counters.is_null()) return "";
+  const auto bytes = [](const Json& value) {
+    return short_bytes_text(static_cast<int64_t>(value.get<double>()));
+  };
+  std::string text = fmt::format("counted in {}: ", variant["variant"].get<std::string>());
+  if (counters.contains("cycles")) {
+    const double cycles = counters["cycles"].get<double>();
+    const double instructions = counters["instructions"].get<double>();
+    return text +
+           fmt::format(
+               "{:.3g} cycles and {:.3g} instructions a call ({:.2f} a cycle), misses of the "
+               "last cache {} (by the shapes {})\n",
+               cycles, instructions, cycles > 0 ? instructions / cycles : 0,
+               bytes(counters["bytes_by_cache_misses"]), bytes(variant["bytes"]));
+  }
+  text +=
+      fmt::format("{} read and {} written at device memory (by the shapes {}), local memory {}\n",
+                  bytes(counters["bytes_read"]), bytes(counters["bytes_written"]),
+                  bytes(variant["bytes"]), bytes(counters["local_bytes"]));
+  for (const Json& kernel : counters["kernels"]) text += kernel_counters(kernel);
+  return text;
+}
+
 std::string results_text(const Json& report) {
   std::string text =
       report["identical"].get<bool>()
@@ -136,6 +175,10 @@ std::string bench_text(const Json& report) {
   for (const Json& each : report["left_out"]) {
     text += fmt::format("no {}: {}\n", each["variant"].get<std::string>(),
                         each["why"].get<std::string>());
+  }
+  for (const Json& variant : report["results"]) text += counters_text(variant);
+  if (!report["counters_problem"].is_null()) {
+    text += fmt::format("no counters: {}\n", report["counters_problem"].get<std::string>());
   }
   text += fmt::format("copy of the same bytes: {:.1f} GB/s\n",
                       report["ceilings"]["copy_gbs"].get<double>());

@@ -399,6 +399,20 @@ BenchRun measure(const DeviceExecutable& separate, const DeviceExecutable& fused
   return run;
 }
 
+// Separate and fused, each in a process of its own.
+void count_kernels(BenchRun& run, const BenchSettings& settings) {
+  if (!settings.replay) {
+    run.counters_problem = "no command was given that runs the program under a profiler";
+    return;
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    NcuRun counted = run_under_ncu(settings.replay(i == 0 ? "off" : ""));
+    run.counters_problem = counted.problem;
+    if (!counted.problem.empty()) return;
+    run.variants[i].counts.emplace().kernels = std::move(counted.kernels);
+  }
+}
+
 class DeviceTrial : public Trial {
  public:
   DeviceTrial(const DeviceExecutable& program, const std::vector<std::vector<int64_t>>& shapes,
@@ -463,7 +477,8 @@ MeasuredTimes measure_device_times(const DeviceExecutable& separate, const Devic
 ReportJson device_bench_json(const DeviceExecutable& separate, const DeviceExecutable& fused,
                              const std::vector<Tensor>& inputs, const BenchSettings& settings,
                              const ReportJson& environment) {
-  const BenchRun run = measure(separate, fused, inputs, settings);
+  BenchRun run = measure(separate, fused, inputs, settings);
+  if (settings.counters) count_kernels(run, settings);
   return bench_result(fused, inputs, run, settings, environment);
 }
 

@@ -57,8 +57,12 @@ struct BenchSettings {
   int threads = 1;
   const DeviceModel* device = nullptr;
   const Graph* source = nullptr;  // as the user wrote it: of which a library's kernels are made
-  bool transfers = true;          // on a GPU: time calls from the host's tensors, too
-  bool same_kernels = false;      // separate and fused are one program: their times differ by noise
+  // Read the hardware's counters, too. On a GPU of a process that `replay` names: it runs the
+  // program once, separate ("off") or as planned ("").
+  bool counters = false;
+  std::function<std::vector<std::string>(const std::string& fusion)> replay;
+  bool transfers = true;      // on a GPU: time calls from the host's tensors, too
+  bool same_kernels = false;  // separate and fused are one program: their times differ by noise
   ReportProgress progress;
 };
 // Separate against fused, interleaved, medians; the object of `bench --json`, and its text.

@@ -536,6 +536,25 @@ TEST_F(Cli, BenchSweepHasAReportForEachSize) {
   expect_error(call + " --sweep R=3 --dim R=4", 2, "given as 4 and as 3");
 }
 
+TEST_F(Cli, BenchCountersAreThereOrSayWhyNot) {
+  const std::string call = "bench bias_gelu.ingot --dim B=64 --repeats 7";
+  EXPECT_EQ(json(call)["counters_problem"], nullptr);
+  EXPECT_EQ(json(call)["results"][1]["counters"], nullptr);
+  const Json report = json(call + " --counters");
+  const Result text = run(call + " --counters");
+  for (size_t i = 0; i < 2; ++i) {
+    const Json& counters = report["results"][i]["counters"];
+    if (report["counters_problem"].is_null()) {
+      EXPECT_GT(counters["instructions"], 64 * 64 / 64);
+      EXPECT_GT(counters["calls"], 4);
+      EXPECT_NE(text.out.find("counted in fused: "), std::string::npos) << text.out;
+    } else {
+      EXPECT_EQ(counters, nullptr);
+      EXPECT_NE(text.out.find("no counters: "), std::string::npos) << text.out;
+    }
+  }
+}
+
 TEST_F(Cli, TuneSaysWhichKernelsAGpuHasNot) {
   write("mm.ingot",
         "graph mm(x: f32[B, 64], w: f32[64, 32]) {\n  m = matmul(x, w)\n  return m\n}\n");

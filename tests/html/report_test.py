@@ -1,6 +1,7 @@
 """HTML reports in a browser: graph, search, tables, sources, times; and the files beside them."""
 import json
 import random
+import re
 import subprocess
 import tempfile
 import time
@@ -190,6 +191,7 @@ def bench_and_tune(driver, folder):
     require(report["verdict"] in texts(driver, "#verdict")[0], texts(driver, "#verdict"))
     require(len(driver.find_elements(By.CSS_SELECTOR, "#kernel .bar")) == len(report["results"]), "bars")
     require_quiet(driver, "bench")
+    require(not driver.find_elements(By.CSS_SELECTOR, "#counters"), "counters that nobody asked for")
     pages.insert(1, tuned(driver, folder))
     result = subprocess.run([CLI, "tune", SOURCE / "examples/softmax.ingot", "--dim", "B=256", "--device", "h200",
                              "--register-caps", "32,64", "--json", "--html", pages[-1]], capture_output=True, text=True)
@@ -204,6 +206,29 @@ def bench_and_tune(driver, folder):
     require(rows[0].startswith("no cap") and rows[1].startswith("32"), rows)
     require_quiet(driver, "tune")
     return pages
+
+
+def counted(driver, folder, page):
+    """A report with a GPU's counters, made up: a row for each way and each of its kernels."""
+    text = page.read_text()
+    data = re.search(r'(<script[^>]*id="data"[^>]*>)(.*?)(</script>)', text, re.DOTALL)
+    made = json.loads(data[2])
+    made["report"]["results"][1]["counters"] = {
+        "bytes_read": 2e6, "bytes_written": 1e6, "local_bytes": 4096,
+        "kernels": [{"kernel": "add_gelu_rows", "bytes_read": 2e6, "bytes_written": 1e6, "local_bytes": 4096,
+                     "occupancy": 0.615, "stalls": [{"reason": "long_scoreboard", "cycles_an_instruction": 12.5}]}]}
+    made["report"]["results"][0]["counters"] = {
+        "calls": 9, "cycles": 3e5, "instructions": 6e5, "cache_misses": 1e3, "bytes_by_cache_misses": 64e3}
+    made["report"]["counters_problem"] = "made up"
+    shown = folder / "counters.html"
+    shown.write_text(text[:data.start(2)] + json.dumps(made) + text[data.end(2):])
+    driver.get(shown.as_uri())
+    rows = texts(driver, "#counters tbody tr")
+    require(len(rows) == 3 and "600,000 instructions" in rows[0], rows)
+    require("2 MB read, 1 MB written" in rows[1] and "long_scoreboard 12.5" in rows[2] and "61.5 %" in rows[2], rows)
+    require("no counters: made up" in " ".join(texts(driver, "#table li")), texts(driver, "#table li"))
+    require_quiet(driver, "counters")
+    return shown
 
 
 def swept(driver, folder):
@@ -299,7 +324,7 @@ def main():
         folder = Path(name)
         screen(driver, 1280, 900, "light")
         pages = [explained(driver, folder), measured(driver, folder), *bench_and_tune(driver, folder),
-                 *swept(driver, folder)]
+                 *swept(driver, folder), counted(driver, folder, folder / "bench.html")]
         large(driver, folder)
         screens(driver, pages)
         files_beside(folder)

@@ -60,6 +60,43 @@
       ] :
       '–';
 
+  // What the hardware counted, a row a kernel on a GPU.
+  function counted(results) {
+    const rows = results.filter(({counters}) => counters).flatMap((row) => {
+      const {counters} = row;
+      const shapes = bytes(row.bytes);
+      if (counters.cycles !== undefined)
+        return [[
+          named(row.variant), shapes, bytes(counters.bytes_by_cache_misses),
+          `${significant(counters.instructions)} instructions, ${
+              significant(counters.cycles)} cycles a call`
+        ]];
+      return [
+        [
+          named(row.variant), shapes,
+          `${bytes(counters.bytes_read)} read, ${bytes(counters.bytes_written)} written`,
+          `local memory ${bytes(counters.local_bytes)}`
+        ],
+        ...counters.kernels.map(
+            (kernel) =>
+                [kernel.kernel, '',
+                 `${bytes(kernel.bytes_read)} read, ${bytes(kernel.bytes_written)} written`,
+                 `${significant(100 * kernel.occupancy)} % of the warps active; waits: ${
+                     kernel.stalls.slice(0, 3)
+                         .map(
+                             (stall) =>
+                                 `${stall.reason} ${significant(stall.cycles_an_instruction)}`)
+                         .join(', ')}`])
+      ];
+    });
+    if (rows.length === 0) return null;
+    return card(
+        'counters', 'What the hardware counted',
+        element(
+            'div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Counters'},
+            table(['way or kernel', 'bytes by the shapes', 'bytes counted', 'more'], rows)));
+  }
+
   function benchReport({report}) {
     const {results} = report;
     const same = report.identical ? 'equal bit for bit' :
@@ -91,6 +128,7 @@
           .map(
               ({variant, kernels, max_abs_error: error}) => `${named(variant)}: ${
                   kernels}; largest difference from fused ${significant(error)}`),
+      ...(report.counters_problem ? [`no counters: ${report.counters_problem}`] : []),
       ...(report.left_out || []).map(({variant, why}) => `no ${named(variant)}: ${why}`)
     ];
     return {
@@ -105,7 +143,8 @@
                 table(
                     ['way', ...shown.map(({name}) => name), 'bytes', 'rate', 'of copy', 'launches'],
                     rows)),
-            element('ul', {class: 'notes'}, notes.map((note) => element('li', {}, note))))
+            element('ul', {class: 'notes'}, notes.map((note) => element('li', {}, note)))),
+        counted(results)
       ],
     };
   }

@@ -36,9 +36,9 @@ Outcome outcome_of(const Json& report) {
 
 std::vector<std::string> changing_dims(const std::vector<Json>& reports) {
   std::vector<std::string> names;
-  for (const auto& [name, size] : reports.front()["dims"].items()) {
-    const auto differs = [&](const Json& other) { return other["dims"][name] != size; };
-    if (reports.size() == 1 || std::ranges::any_of(reports, differs)) names.push_back(name);
+  for (const auto& dim : reports.front()["dims"].items()) {
+    const auto differs = [&](const Json& other) { return other["dims"][dim.key()] != dim.value(); };
+    if (reports.size() == 1 || std::ranges::any_of(reports, differs)) names.push_back(dim.key());
   }
   return names;
 }

@@ -319,7 +319,7 @@ class Turns {
         transfer_us_ < transfer_seconds * 1e6) {
       transfer();
     }
-    std::ranges::rotate(sides_, sides_.begin() + 1);
+    std::rotate(sides_.begin(), sides_.begin() + 1, sides_.end());
   }
   // Such a call takes memory of its own beside the buffers; without it these times are left out.
   void transfer() {

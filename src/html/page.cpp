@@ -26,11 +26,11 @@ Parts parts_of(Page kind) {
     case Page::report:
       return {"report.html",
               {"page.css", "report.css"},
-              {"dom.js", "format.js", "log_axes.js", "roofline_chart.js", "kernels.js",
-               "graph_layout.js", "graph_labels.js", "graph_map.js", "program_graph.js",
-               "graph_window.js", "graph_view.js", "report_table.js", "report_bars.js",
-               "report_explain.js", "report_bench.js", "sweep_chart.js", "report_sweep.js",
-               "report_tune.js", "report.js"}};
+              {"dom.js",           "format.js",         "log_axes.js",       "roofline_chart.js",
+               "kernels.js",       "graph_layout.js",   "graph_labels.js",   "graph_map.js",
+               "program_graph.js", "graph_window.js",   "graph_view.js",     "report_table.js",
+               "report_bars.js",   "report_explain.js", "report_compare.js", "report_bench.js",
+               "sweep_chart.js",   "report_sweep.js",   "report_tune.js",    "report.js"}};
   }
   throw Error(ErrorKind::internal, "an unknown page");
 }

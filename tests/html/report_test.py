@@ -257,6 +257,21 @@ def swept(driver, folder):
     for (_, low), (_, high), one, other in zip(places, places[1:], times, times[1:]):
         require((low > high) == (one < other), f"{times} drawn at {places}")
     require_quiet(driver, "sweep")
+    base = json.loads(json.dumps(report))
+    for times in (one["results"][1]["kernel_us"] for one in base["sweep"]):
+        for key in ("median", "low", "high"):
+            times[key] *= 1e-3
+        times["quartiles"] = [us * 1e-3 for us in times["quartiles"]]
+    (folder / "base.json").write_text(json.dumps(base))
+    compared = folder / "compared.html"
+    result = subprocess.run([CLI, "bench", program, "--sweep", "B=1,8,64", "--device", "cpu", "--repeats", "7",
+                             "--compare", folder / "base.json", "--html", compared], capture_output=True, text=True)
+    require(result.returncode == 1, result)
+    driver.get(compared.as_uri())
+    slower = [row for row in texts(driver, "#comparison tbody tr") if row.endswith("slower") and row.startswith("fused")]
+    require(len(slower) >= 3 and "B = 64" in slower[-1], slower)
+    require("A regression: " in texts(driver, "#comparison .lead")[0], texts(driver, "#comparison .lead"))
+    require_quiet(driver, "comparison")
     two = folder / "two_sizes.ingot"
     two.write_text("graph two(x: f32[R, C]) {\n  e = exp(x)\n  y = neg(e)\n  return y\n}\n")
     report = json.loads(ingot("bench", two, "--sweep", "R=4,32", "--sweep", "C=64,512", "--device", "cpu", "--repeats",
@@ -265,7 +280,7 @@ def swept(driver, folder):
     require(len(texts(driver, "#table tbody tr")) == 4, texts(driver, "#table tbody tr"))
     require("bytes of the fused program" in texts(driver, "#chart h2")[0], texts(driver, "#chart h2"))
     require_quiet(driver, "sweep of two sizes")
-    return pages
+    return [*pages, compared]
 
 
 def tuned(driver, folder):

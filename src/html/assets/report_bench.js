@@ -134,7 +134,8 @@
     return {
       title: `${report.graph}: separate and fused on ${report.device}`,
       sections: [
-        verdict, times('kernel', 'Time in kernels', results, 'kernel_us'),
+        verdict, ingot.benchComparison(report),
+        times('kernel', 'Time in kernels', results, 'kernel_us'),
         times('end-to-end', 'Time of a call, end to end', results, 'end_to_end_us'),
         card(
             'table', 'Figures',

@@ -77,6 +77,7 @@
             element(
                 'p', {class: 'aside'},
                 `Results: ${results}. Times are medians in kernels, the ways in turns.`)),
+        ingot.benchComparison(report),
         series.length > 0 ? card(
                                 'chart', `Times over ${axis}`, ingot.sweepChart.chart(series, axis),
                                 ingot.sweepChart.legend(series)) :

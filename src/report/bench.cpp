@@ -93,41 +93,41 @@ class HostTrial : public Trial {
   Runner runner_;
 };
 
-// The library's way. Its threads and ours wait for work by spinning: each turn of it begins when
-// ours sleep and is followed by a pause until its own do, and its first call is not counted.
+// The library's way. Its threads wait for work by spinning, as ours do, and would take our cores
+// for a while after each of its calls: so it runs in two blocks, before and after our turns.
 struct LibraryRunner {
   LibraryProgram& program;
   const std::vector<Tensor>& inputs;
   std::vector<Tensor> outputs;
-  bool threads;  // more than one
   Samples samples;
 
-  LibraryRunner(LibraryProgram& of, const std::vector<Tensor>& data, bool has_threads)
-      : program(of), inputs(data), outputs(of.new_outputs()), threads(has_threads) {}
+  LibraryRunner(LibraryProgram& of, const std::vector<Tensor>& data)
+      : program(of), inputs(data), outputs(of.new_outputs()) {}
 
-  void turn() {
-    pause();
-    program.run(inputs, outputs);
+  void block(int repeats) {
+    constexpr std::chrono::milliseconds until_threads_sleep(50);
+    std::this_thread::sleep_for(until_threads_sleep);
+    program.run(inputs, outputs);  // wakes them
     const auto start = Clock::now();
-    program.run(inputs, outputs);
-    samples.kernel_us.push_back(us_since(start));
-    const auto whole = Clock::now();
-    std::vector<Tensor> fresh = program.new_outputs();
-    program.run(inputs, fresh);
-    samples.end_to_end_us.push_back(us_since(whole));
-    pause();
-  }
-
- private:
-  void pause() const {
-    constexpr std::chrono::milliseconds until_all_sleep(10);
-    if (threads) std::this_thread::sleep_for(until_all_sleep);
+    const int wanted = repeats > 0 ? (repeats + 1) / 2 : most_repeats / 2;
+    for (int done = 0; done < wanted; ++done) {
+      const bool enough = done >= least_repeats && us_since(start) > default_seconds * 1e6 / 4;
+      if (repeats == 0 && enough) break;
+      const auto call = Clock::now();
+      program.run(inputs, outputs);
+      samples.kernel_us.push_back(us_since(call));
+      const auto whole = Clock::now();
+      std::vector<Tensor> fresh = program.new_outputs();
+      program.run(inputs, fresh);
+      samples.end_to_end_us.push_back(us_since(whole));
+    }
+    std::this_thread::sleep_for(until_threads_sleep);
   }
 };
 
-// Runs all in turns; which of separate and fused is first changes from turn to turn.
-int run_interleaved(Runner& separate, Runner& fused, LibraryRunner* library,
-                    const BenchSettings& settings, bool with_end_to_end) {
+// Runs both in turns; which one is first changes from turn to turn.
+int run_interleaved(Runner& separate, Runner& fused, const BenchSettings& settings,
+                    bool with_end_to_end) {
   const auto start = Clock::now();
   const auto seconds = [&] { return us_since(start) / 1e6; };
   const int wanted = settings.repeats > 0 ? settings.repeats : most_repeats;
@@ -135,12 +135,10 @@ int run_interleaved(Runner& separate, Runner& fused, LibraryRunner* library,
   while (done < wanted) {
     Runner* order[] = {&separate, &fused};
     if (done % 2 == 1) std::swap(order[0], order[1]);
-    if (library != nullptr) order[0]->executable.run(order[0]->input_views, order[0]->output_views);
     for (Runner* runner : order) runner->run_once();
     if (with_end_to_end) {
       for (Runner* runner : order) runner->run_end_to_end();
     }
-    if (library != nullptr) library->turn();
     ++done;
     if (settings.progress) {
       const double repeats = settings.repeats > 0 ? settings.repeats : most_repeats;
@@ -199,7 +197,7 @@ MeasuredTimes measure_times(const Runnable& separate, const Runnable& fused,
   const int64_t bytes = fused_bytes(fused.plan(), sizes_of(fused.graph(), inputs));
   const double copy_before = measure_copy_gbs(bytes, settings.threads);
   Runner first(separate, inputs), second(fused, inputs);
-  run_interleaved(first, second, nullptr, settings, false);
+  run_interleaved(first, second, settings, false);
   return measured_times(first.samples, second.samples,
                         std::max(copy_before, measure_copy_gbs(bytes, settings.threads)));
 }
@@ -217,8 +215,10 @@ ReportJson bench_json(const Runnable& separate, const Runnable& fused,
   const std::unique_ptr<LibraryProgram> library_program =
       LibraryProgram::make(*settings.source, shapes_of(inputs), settings.threads, &why);
   std::optional<LibraryRunner> library;
-  if (library_program) library.emplace(*library_program, inputs, settings.threads > 1);
-  run.repeats = run_interleaved(first, second, library ? &*library : nullptr, settings, true);
+  if (library_program) library.emplace(*library_program, inputs);
+  if (library) library->block(settings.repeats);
+  run.repeats = run_interleaved(first, second, settings, true);
+  if (library) library->block(settings.repeats);
   run.copy_gbs = std::max(run.copy_gbs, measure_copy_gbs(run.copy_bytes, settings.threads));
   for (size_t i = 0; i < first.outputs.size(); ++i) {
     run.difference = worse(run.difference, compare(first.outputs[i], second.outputs[i]));

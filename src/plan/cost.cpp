@@ -239,11 +239,12 @@ class Measure {
     cost_.rows_as = row_shape(domain, analysis_.outputs);
     if (gpu_ && !domain.trailing_reduced && analysis_.levels > 0 && domain.vars.size() > 1) {
       // A warp sums up 64 rows of 128 columns.
-      Sym rows;
+      Sym rows(1), columns(1);
       for (const DomainVar& var : domain.vars) {
-        if (var.reduced) rows = var.extent;
+        Sym& count = var.reduced ? rows : columns;
+        count = count * var.extent;
       }
-      cost_.parallel = ceil_div(rows, Sym(64)) * ceil_div(domain.vars.back().extent, Sym(128));
+      cost_.parallel = ceil_div(rows, Sym(64)) * ceil_div(columns, Sym(128));
     }
     if (!domain.trailing_reduced || domain.vars.empty()) return;
     bool full = false;

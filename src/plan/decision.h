@@ -70,6 +70,20 @@ struct Decision {
   explicit operator bool() const { return fused; }
 };
 
+// A value that one kernel makes and others need: what it takes to save it in memory, and to compute
+// it again in each of them, at the least cost. Bytes of the finished plan's buffers are not in it.
+struct SaveOrRecompute {
+  NodeId value = -1;
+  std::vector<NodeId> consumers;  // ops in other kernels
+  bool recomputed = false;
+  Sym bytes_if_saved;      // written, and read by the consumers
+  double us_if_saved = 0;  // predicted, as the next ones
+  // Nothing where it cannot be computed again.
+  std::optional<Sym> bytes_if_recomputed, flops_if_recomputed;
+  std::optional<double> us_if_recomputed;
+  std::string why;
+};
+
 // The nodes of one kernel, without views; ascending. `recomputed` ones are another part's.
 struct Part {
   std::vector<NodeId> nodes, recomputed;

@@ -58,7 +58,6 @@ Partition Fusion::run() {
     try_again();
     join_siblings();
     recompute();
-    join_new_siblings();
   }
   return finish();
 }
@@ -136,11 +135,16 @@ Cluster::Work Fusion::work_of(const Analysis& analysis) const {
 
 Cluster::Work Fusion::work_of(const GroupCost& cost) const {
   double bytes = at_sizes(cost.read_bytes + cost.written, options_.sizes);
-  Work work = ingot::work_of(cost, device_, options_.sizes);
+  const Work detail = ingot::work_of(cost, device_, options_.sizes);
   // How a CPU's cores share out rows is the schedule's, which is not chosen yet.
+  Work work = detail;
   if (!device_.gpu) work.parallel = work.row_length = 0;
-  return {bytes, work_time(device_, work).us, cost.row_stays,
-          at_sizes(cost.row_bytes, options_.sizes), cost.near_row_bytes};
+  return {bytes,
+          work_time(device_, work).us,
+          cost.row_stays,
+          at_sizes(cost.row_bytes, options_.sizes),
+          cost.near_row_bytes,
+          detail};
 }
 
 const Cluster::Work& Fusion::work(int cluster) {
@@ -483,11 +487,7 @@ void Fusion::absorb(int p, int c) {
              std::back_inserter(units));
   for (int u : from.units) cluster_of_[static_cast<size_t>(u)] = p;
   into.units = std::move(units);
-  for (NodeId id : from.recomputed) {
-    if (std::ranges::find(into.recomputed, id) == into.recomputed.end()) {
-      into.recomputed.push_back(id);
-    }
-  }
+  into.recomputed = united(into.recomputed, from.recomputed);
   std::erase_if(into.recomputed,
                 [&](NodeId id) { return unit_of(id) >= 0 && cluster_of(unit_of(id)) == p; });
   into.contraction_unit = std::max(into.contraction_unit, from.contraction_unit);
@@ -524,6 +524,7 @@ Partition Fusion::finish() {
   }
   result.edges = std::move(edges_);
   result.separate = std::move(separate_);
+  result.values = std::move(values_);
   return result;
 }
 

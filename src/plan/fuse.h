@@ -18,11 +18,11 @@ std::vector<NodeId> united(const std::vector<NodeId>& a, const std::vector<NodeI
 
 // Units that run together so far.
 struct Cluster {
-  std::vector<int> units;       // ascending
-  std::vector<NodeId> nodes;    // with the views between them; ascending
-  std::vector<NodeId> outputs;  // ascending
-  std::vector<NodeId> reads;    // buffers of others; ascending
-  std::vector<NodeId> recomputed;
+  std::vector<int> units;          // ascending
+  std::vector<NodeId> nodes;       // with the views between them; ascending
+  std::vector<NodeId> outputs;     // ascending
+  std::vector<NodeId> reads;       // buffers of others; ascending
+  std::vector<NodeId> recomputed;  // ascending
   Domain domain;
   int contraction_unit = -1;
   double instructions = 0;  // of an element
@@ -37,6 +37,7 @@ struct Cluster {
     double bytes, us;
     bool row_stays;
     double row_bytes, near_row_bytes;
+    ingot::Work detail;  // with the spread of its rows, which `us` leaves out
   };
   std::optional<Work> work;  // at the options' sizes; derived when asked for
   struct Moved {
@@ -76,7 +77,6 @@ class Fusion {
   bool join_alike(int into, int from);
   Decision fits(const Cluster& a, const Cluster& b, size_t most) const;
   bool fit_alike(const Cluster& a, const Cluster& b) const;
-  void index_edges();
   Decision keeps_the_peak(int p, int c) const;
   Decision gain(int into, int from, Union* merged, bool sibling, bool one_op);
   void merge(int into, int from, Union merged);
@@ -90,34 +90,14 @@ class Fusion {
   Cluster::Work work_of(const GroupCost& cost) const;
   const Cluster::Work& work(int cluster);
   Analysis analysis_of(const Cluster& cluster) const;
-  const Cluster::Moved& moved(int cluster);
   Decision yes(const Edge& edge, int producer_cluster, bool had_reductions) const;
   void join_siblings();
   std::set<NodeId> reads_again(int cluster) const;
   void join_new_siblings();
   void join_readers(NodeId value, const std::vector<int>& reading);
   void recompute();
-  // A value that is stored for other groups, and what it takes to compute it in each of them.
-  struct Recomputation {
-    int owner;
-    NodeId value;
-    std::vector<int> consumers;
-    std::vector<NodeId> again, left;  // nodes to compute again; what the owner still stores
-    Analysis rest;                    // of the owner then
-    std::vector<Union> grown;         // the consumers
-    std::vector<int> moved;           // units only the consumers need then
-    std::vector<NodeId> kept;         // the owner's nodes then
-    Sym materialized, recomputed;     // bytes of both choices
-    double slower_us = 0;             // predicted
-  };
-  bool may_grow(const Recomputation& r) const;
-  std::optional<Recomputation> weigh(int owner, NodeId value);
-  void recompute_value(int owner, NodeId value);
-  bool find_moved(Recomputation* r) const;
-  std::vector<NodeId> kept_nodes(const Recomputation& r) const;
-  void apply(Recomputation r);
-  void explain(const Recomputation& r);
-  std::vector<NodeId> subtree(const Cluster& cluster, NodeId value) const;
+  friend class CrossingValues;  // plan/crossing_values.h
+  friend class Recomputation;   // plan/fuse_recompute.cpp
   Partition finish();
 
   Cluster& at(int cluster) { return clusters_[static_cast<size_t>(cluster)]; }
@@ -138,11 +118,11 @@ class Fusion {
   std::vector<Cluster> clusters_;
   std::vector<int> cluster_of_;
   std::vector<Edge> edges_;
-  std::vector<std::vector<size_t>> edges_from_;  // producer's unit → edges, but siblings'
   SeparateBytes separate_;
   // Elementwise ops alone, by all that their cost depends on: the first unit of the kind.
   std::map<std::string, int> first_like_;
   std::set<NodeId> read_again_;             // by nodes that are computed again
+  std::vector<SaveOrRecompute> values_;     // that one group makes and others read
   std::vector<std::pair<int, int>> tried_;  // versions of both clusters when edge i was refused
 };
 

@@ -10,6 +10,29 @@
 
 namespace ingot {
 
+namespace {
+
+// As the groups are in the end: others may have joined, or been taken apart again.
+std::vector<SaveOrRecompute> final_values(std::vector<SaveOrRecompute> values,
+                                          const std::vector<Group>& groups) {
+  std::set<NodeId> stored, again;
+  for (const Group& group : groups) {
+    stored.insert(group.outputs.begin(), group.outputs.end());
+    again.insert(group.recomputed.begin(), group.recomputed.end());
+  }
+  std::erase_if(values, [&](const SaveOrRecompute& row) {
+    return !stored.contains(row.value) && !(row.recomputed && again.contains(row.value));
+  });
+  for (SaveOrRecompute& row : values) {
+    if (!row.recomputed || !stored.contains(row.value)) continue;
+    row.recomputed = false;
+    row.why = "the group that computed it again was divided anew";
+  }
+  return values;
+}
+
+}  // namespace
+
 Plan make_plan(const Graph& graph, const DeviceModel& device, const PlanOptions& options) {
   Plan plan;
   plan.graph_name = graph.name;
@@ -21,6 +44,7 @@ Plan make_plan(const Graph& graph, const DeviceModel& device, const PlanOptions&
   plan.groups = build_groups(graph, units, parts.parts, device, options);
   apply_parts(graph, units, device, options, &parts, &plan.groups);
   keep_peak(graph, units, device, options, &parts, &plan.groups);
+  plan.values = final_values(std::move(parts.values), plan.groups);
   const SourceOps ops = source_ops(graph, units, parts.separate, device, options);
   plan.decisions = account(graph, units, std::move(parts.edges), plan.groups, ops);
   std::ranges::move(choice_decisions(units, options.choices, plan.groups),

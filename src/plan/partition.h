@@ -31,6 +31,7 @@ struct Partition {
   std::vector<Part> parts;
   std::vector<Edge> edges;
   SeparateBytes separate;
+  std::vector<SaveOrRecompute> values;  // that one part makes and others need
 };
 
 Partition partition(const Graph& graph, const UnitGraph& units, const DeviceModel& device,

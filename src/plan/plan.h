@@ -93,6 +93,7 @@ struct Plan {
   FusionMode fusion = FusionMode::automatic;
   std::vector<Group> groups;  // in execution order
   std::vector<Decision> decisions;
+  std::vector<SaveOrRecompute> values;  // that one group makes and others need; by value
   // The source program run op by op (interface.md, Counting): its bytes and the kernels it takes.
   Sym separate_bytes;
   int64_t separate_kernels = 0;

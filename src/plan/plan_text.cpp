@@ -42,6 +42,7 @@ class Printer {
     out_.line(fmt::format("nodes {}", names(own)));
     std::vector<std::string> schedules;
     for (const Schedule& s : g.schedules) schedules.push_back("\"" + s.name + "\"");
+    if (!g.recomputed.empty()) out_.line(fmt::format("again {}", names(g.recomputed)));
     out_.line(fmt::format("schedules {}", join(schedules, ", ")));
     out_.line(fmt::format("# {}: {}", kind_text(g.kind), g.reason));
     std::vector<std::string> vars;
@@ -52,7 +53,6 @@ class Printer {
     out_.line(fmt::format("# domain {}", vars.empty() ? "of one point" : join(vars, ", ")));
     out_.line(fmt::format("# reads {}: {} bytes", names(g.inputs), g.traffic.read.text()));
     out_.line(fmt::format("# writes {}: {} bytes", names(g.outputs), g.traffic.written.text()));
-    if (!g.recomputed.empty()) out_.line(fmt::format("# computes again {}", names(g.recomputed)));
     for (const Schedule& s : g.schedules) schedule(s);
     out_.close();
   }
@@ -98,7 +98,7 @@ class Printer {
 struct TextGroup {
   std::string name;
   Location location;
-  std::vector<NodeId> nodes;
+  std::vector<NodeId> nodes, again;  // `again`: of the nodes those that another group owns
   std::vector<std::pair<std::string, Location>> schedules;
 };
 
@@ -171,8 +171,17 @@ class Parser {
     cursor_.expect("{");
     cursor_.expect("nodes");
     do {
-      node(&result);
+      node(&result.nodes);
     } while (cursor_.accept(","));
+    if (cursor_.accept("again")) {
+      do {
+        Location at = cursor_.location();
+        node(&result.again);
+        if (!result.again.empty() && std::ranges::count(result.nodes, result.again.back()) == 0) {
+          cursor_.fail(at, "what is computed again is one of the group's nodes");
+        }
+      } while (cursor_.accept(","));
+    }
     cursor_.expect("schedules");
     do {
       Location at = cursor_.location();
@@ -183,7 +192,7 @@ class Parser {
     return result;
   }
 
-  void node(TextGroup* group) {
+  void node(std::vector<NodeId>* nodes) {
     Location at = cursor_.location();
     std::string name = cursor_.identifier("a node's name");
     auto found = by_name_.find(name);
@@ -195,17 +204,19 @@ class Parser {
       if (is_free(graph_, units_, id)) return;  // goes with its readers by itself
       cursor_.fail(at, fmt::format("'{}' is not computed by a kernel", name));
     }
-    if (std::find(group->nodes.begin(), group->nodes.end(), id) != group->nodes.end()) {
+    if (std::ranges::find(*nodes, id) != nodes->end()) {
       cursor_.fail(at, fmt::format("'{}' stands in this group twice", name));
     }
-    group->nodes.push_back(id);
+    nodes->push_back(id);
   }
 
   void check_complete(const Location& start, const std::vector<TextGroup>& groups) {
     std::set<NodeId> placed;
     for (const TextGroup& g : groups) {
       if (g.nodes.empty()) cursor_.fail(g.location, "the group computes nothing");
-      placed.insert(g.nodes.begin(), g.nodes.end());
+      for (const NodeId id : g.nodes) {
+        if (std::ranges::count(g.again, id) == 0) placed.insert(id);
+      }
     }
     for (const FusionUnit& unit : units_.units) {
       for (NodeId id : unit.nodes) {
@@ -222,14 +233,15 @@ class Parser {
   std::map<std::string, NodeId> by_name_;
 };
 
-// The first group that lists a node owns it; others compute it again.
+// The first group that lists a node, and not as computed again, owns it.
 std::vector<Part> parts_of(const std::vector<TextGroup>& groups) {
   std::vector<Part> parts;
   std::set<NodeId> owned;
   for (const TextGroup& group : groups) {
     Part part{group.nodes, {}};
     for (NodeId id : group.nodes) {
-      if (!owned.insert(id).second) part.recomputed.push_back(id);
+      const bool again = std::ranges::count(group.again, id) > 0;
+      if (again || !owned.insert(id).second) part.recomputed.push_back(id);
     }
     parts.push_back(std::move(part));
   }

@@ -145,6 +145,43 @@ Json decision_json(const ExplainInput& input, const Decision& decision) {
           {"bytes_if_recomputed", bytes(decision.bytes_if_recomputed)}};
 }
 
+// Both choices of each value that kernels exchange, with the memory that it takes while it waits.
+Json save_or_recompute_json(const ExplainInput& input) {
+  const Graph& graph = input.graph;
+  std::map<NodeId, std::pair<int, int>>
+      held;  // the group that makes it, the last one that reads it
+  for (const Group& group : input.plan.groups) {
+    for (const NodeId id : group.outputs) held[id] = {group.id, group.id};
+    for (const NodeId id : group.inputs) {
+      if (const auto found = held.find(id); found != held.end()) found->second.second = group.id;
+    }
+  }
+  const auto number = [&](const std::optional<Sym>& sym) {
+    return sym ? Json(sym->evaluate(input.sizes)) : Json(nullptr);
+  };
+  Json rows = Json::array();
+  for (const SaveOrRecompute& row : input.plan.values) {
+    const TensorType& type = graph[row.value].type;
+    const auto place = held.find(row.value);
+    const bool waits = place != held.end();
+    rows.push_back(
+        {{"value", graph[row.value].name},
+         {"consumers", node_names(graph, row.consumers)},
+         {"chosen", row.recomputed ? "recomputed" : "saved"},
+         {"bytes_if_saved", row.bytes_if_saved.evaluate(input.sizes)},
+         {"us_if_saved", row.us_if_saved},
+         {"bytes_if_recomputed", number(row.bytes_if_recomputed)},
+         {"flops_if_recomputed", number(row.flops_if_recomputed)},
+         {"us_if_recomputed", row.us_if_recomputed ? Json(*row.us_if_recomputed) : Json(nullptr)},
+         {"memory_bytes",
+          waits ? element_count(type.shape).evaluate(input.sizes) * byte_size(type.dtype) : 0},
+         {"held_from", waits ? Json(place->second.first) : Json(nullptr)},
+         {"held_to", waits ? Json(place->second.second) : Json(nullptr)},
+         {"why", row.why}});
+  }
+  return rows;
+}
+
 Json totals_json(const ExplainInput& input) {
   int64_t fused_bytes = 0;
   double fused_us = 0;
@@ -199,6 +236,7 @@ ReportJson explain_json(const ExplainInput& input, const ReportJson& environment
                  {"totals", totals_json(input)},
                  {"groups", groups},
                  {"decisions", decisions},
+                 {"save_or_recompute", save_or_recompute_json(input)},
                  {"nodes", nodes_json(input)},
                  {"separate_groups", separate_groups_json(input)},
                  {"device_model", device_model_json(input.device)},

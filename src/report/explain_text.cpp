@@ -1,6 +1,7 @@
 // explain_text: the object of explain_json for a person. Reads nothing but that object.
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -244,6 +245,43 @@ void add_decisions(const Json& decisions, std::string& out) {
   }
 }
 
+// A line a value: "bytes, us" of both choices, the memory and for which kernels, the choice.
+void add_save_or_recompute(const Json& rows, std::string& out) {
+  if (rows.empty()) return;
+  std::vector<std::array<std::string, 4>> lines = {
+      {"value -> read by", "saved", "computed again", "memory held"}};
+  for (const Json& row : rows) {
+    const auto us = [&](const char* key) { return time_text(row[key].get<double>()); };
+    std::array<std::string, 4> line;
+    line[0] = fmt::format("{} -> {}", short_paths(row["value"].get<std::string>()),
+                          list_text(row["consumers"]));
+    line[1] = fmt::format("{}, {}", short_bytes_of(row["bytes_if_saved"]), us("us_if_saved"));
+    line[2] = row["us_if_recomputed"].is_null()
+                  ? "-"
+                  : fmt::format("{}, {:.3g} FLOP, {}", short_bytes_of(row["bytes_if_recomputed"]),
+                                row["flops_if_recomputed"].get<double>(), us("us_if_recomputed"));
+    line[3] = row["held_from"].is_null()
+                  ? "none"
+                  : fmt::format("{}, groups {} to {}", short_bytes_of(row["memory_bytes"]),
+                                row["held_from"].get<int>(), row["held_to"].get<int>());
+    lines.push_back(line);
+  }
+  std::array<size_t, 4> width{};
+  for (const auto& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) width[i] = std::max(width[i], line[i].size());
+  }
+  out += fmt::format("\nsave or recompute ({} between kernels; times predicted)\n",
+                     counted(static_cast<int64_t>(rows.size()), "value"));
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const auto& line = lines[i];
+    out += fmt::format("  {:<{}}  {:<{}}  {:<{}}  {:<{}}  {}\n", line[0], width[0], line[1],
+                       width[1], line[2], width[2], line[3], width[3],
+                       i == 0 ? "chosen"
+                              : fmt::format("{}: {}", rows[i - 1]["chosen"].get<std::string>(),
+                                            short_paths(rows[i - 1]["why"].get<std::string>())));
+  }
+}
+
 }  // namespace
 
 std::string edited_not_run_text(const Json& report) {
@@ -262,6 +300,7 @@ std::string explain_text(const Json& explained) {
   for (const Json& group : explained["groups"]) {
     add_group(group, out);
   }
+  add_save_or_recompute(explained["save_or_recompute"], out);
   add_decisions(explained["decisions"], out);
   const Json& environment = explained["environment"];
   out +=

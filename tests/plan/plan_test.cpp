@@ -207,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(Programs, OneGroupPlan, ::testing::ValuesIn(one_group),
 
 TEST(Plan, ReductionsOverDifferentDimensionsStayApart) {
   Planned p = planned(R"(graph g(x: f32[B, 8, 64]) {
-      s = sum(x, dims=[2], keepdims=true) d = sub(x, s) c = sum(d, dims=[0]) return c })",
+      s = sum(x, dims=[2], keepdims=true) d = sub(x, s) c = sum(d, dims=[0]) return d, c })",
                       FusionMode::all);
   EXPECT_EQ(p.plan.groups.size(), 2u) << print(p.graph, p.plan);
   EXPECT_EQ(p.edge("d", "c").reason, Reason::different_iteration_space);

@@ -64,6 +64,28 @@
   const known = (value, show = integer) =>
       (value === null || value === undefined ? '–' : show(value));
 
+  // Values that kernels exchange: what saving each costs, and computing it again.
+  function saveOrRecompute(report, graph) {
+    const rows = report.save_or_recompute ?? [];
+    if (rows.length === 0) return null;
+    const cost = (row, way) => known(row[`us_if_${way}`], (us) => [
+      microseconds(us), element('span', {class: 'how'}, bytes(row[`bytes_if_${way}`]))
+    ]);
+    return card('values', 'Save or recompute', ingot.sortedTable(rows, [
+      { name: 'value', value: (row) => row.value, wrap: true,
+        show: (row) => element('button', { type: 'button', class: 'link', title: 'show in the graph', onclick: () => graph.show(row.value) }, row.value) },
+      { name: 'read by', value: (row) => row.consumers.join(', '), show: (row) => row.consumers.join(', ') || '–', wrap: true },
+      { name: 'chosen', value: (row) => row.chosen, show: (row) => row.chosen, filter: true },
+      { name: 'saved', value: (row) => row.us_if_saved, show: (row) => cost(row, 'saved'), number: true },
+      { name: 'computed again', value: (row) => row.us_if_recomputed ?? -1, show: (row) => cost(row, 'recomputed'), number: true },
+      { name: 'FLOP again', value: (row) => row.flops_if_recomputed ?? -1, show: (row) => known(row.flops_if_recomputed), number: true },
+      { name: 'memory', value: (row) => row.memory_bytes, number: true,
+        show: (row) => (row.held_from === null ? '–' : [bytes(row.memory_bytes), element('span', { class: 'how' }, `kernels ${row.held_from} to ${row.held_to}`)]) },
+      { name: 'why', value: (row) => row.why, show: (row) => row.why, wrap: true },
+    ], { label: 'values between kernels', noun: 'value' }),
+      element('p', {class: 'aside'}, 'Times are predicted. A value is written by one kernel and read by others, or computed again in each of them.'));
+  }
+
   function kernelTable(report, parts) {
     return ingot.sortedTable(
         parts,
@@ -387,7 +409,7 @@
     return {
       title: `${report.graph} on ${report.device}`,
       sections: [
-        totals(report), graph.node, decisions(report, graph),
+        totals(report), graph.node, decisions(report, graph), saveOrRecompute(report, graph),
         kernels(report, program.parts, sources), roofline(program), timeline(report, program),
         predictedAgainstMeasured(program)
       ],

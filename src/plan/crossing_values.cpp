@@ -55,7 +55,11 @@ void CrossingValues::find_crossing() {
       }
       if (readers.empty()) continue;
       Item& found = item(item_of(value));
-      found.readers = found.needing = std::move(readers);
+      for (const int reader : readers) {
+        const double bytes = at_sizes(read_bytes(reader, value), sizes());
+        found.needing[reader] = std::min(1.0, bytes / std::max(size_of(value), 1.0));
+      }
+      found.readers = std::move(readers);
       found.fixed = why_saved(value);
     }
   }
@@ -118,7 +122,7 @@ void CrossingValues::spread_needs() {
   for (const int i : order) {
     Item& from = item(i);
     const int owner = owner_of(from.id);
-    std::erase(from.needing, owner);
+    from.needing.erase(owner);
     from.stored = owner < 0 || holds(cluster(owner).outputs, from.id);
     if (from.open && from.needing.size() > most_needing) {
       from.open = false;
@@ -126,7 +130,10 @@ void CrossingValues::spread_needs() {
     }
     if (!from.open) continue;
     for (const int o : from.operands) {
-      for (const int c : from.needing) insert_ascending(&item(o).needing, c);
+      for (const auto& [c, share] : from.needing) {
+        double& most = item(o).needing[c];
+        most = std::max(most, share);
+      }
     }
   }
 }
@@ -182,11 +189,13 @@ void CrossingValues::find_costs() {
         value.save += at_sizes(bytes, sizes()) * price(c).byte;
       }
     }
-    value.read = reading(value, value.needing);
+    std::vector<int> groups;
+    for (const auto& [c, share] : value.needing) groups.push_back(c);
+    value.read = reading(value, groups);
     if (!value.open) continue;
     value.again = 0;
-    for (const int c : value.needing) {
-      value.again += arithmetic(static_cast<int>(i)) * price(c).instruction;
+    for (const auto& [c, share] : value.needing) {
+      value.again += share * arithmetic(static_cast<int>(i)) * price(c).instruction;
     }
   }
 }
@@ -200,9 +209,14 @@ double CrossingValues::reading(const Item& value, const std::vector<int>& groups
   double cost = value.stored ? 0 : size_of(value.id) * price(owner_of(value.id)).byte;
   for (const int c : groups) {
     if (reads(c, value.id)) continue;
-    cost += size_of(value.id) * price(c).byte;
+    cost += share(value, c) * size_of(value.id) * price(c).byte;
   }
   return cost;
+}
+
+double CrossingValues::share(const Item& value, int group) const {
+  const auto found = value.needing.find(group);
+  return found == value.needing.end() ? 1 : found->second;
 }
 
 bool CrossingValues::reads(int c, NodeId value) const {
@@ -310,37 +324,47 @@ std::optional<CrossingValues::Way> CrossingValues::way_of(int first) {
     SaveProblem::Value& value = local.value(i);
     value.read = reading(item(i), groups);
     if (!open) continue;
-    for (const int c : groups) value.again += arithmetic(i) * price(c).instruction;
+    for (const int c : groups) {
+      value.again += share(item(i), c) * arithmetic(i) * price(c).instruction;
+    }
     makers.insert(owner_of(item(i).id));
   }
   local.value(first).save = most_cost;  // it is what is asked for
   for (const int maker : makers) add_upkeep(maker, &local);
   const SaveSolution solution = cheapest(local.problem);
   if (solution.again.empty() || !solution.again[0]) return std::nullopt;
-  return way(local, solution, groups);
+  return way(first, local, solution);
 }
 
-CrossingValues::Way CrossingValues::way(const Network& local, const SaveSolution& solution,
-                                        const std::vector<int>& groups) {
+CrossingValues::Way CrossingValues::way(int first, const Network& local,
+                                        const SaveSolution& solution) {
   Way way;
-  const Sym kernels(static_cast<int64_t>(groups.size()));
+  const Item& asked = item(first);
+  // That a group needs of a value: all, or as many as it reads of the one that is asked for.
+  const auto elements = [&](const Item& value, int c) {
+    const Sym all = element_count(graph_[value.id].type.shape);
+    if (share(value, c) >= 1) return all;
+    return ceil_div(read_bytes(c, asked.id), Sym(byte_size(graph_[asked.id].type.dtype)));
+  };
   for (size_t p = 0; p < local.items.size(); ++p) {
     const Item& value = item(local.items[p]);
+    const Node& node = graph_[value.id];
     if (solution.again[p]) {
-      const auto each = static_cast<int64_t>(op_info(graph_[value.id].op).flops + 0.5);
-      way.flops = way.flops + element_count(graph_[value.id].type.shape) * Sym(each) * kernels;
-      for (const int c : groups) way.us += arithmetic(local.items[p]) * price(c).instruction_us;
+      const auto each = static_cast<int64_t>(op_info(node.op).flops + 0.5);
+      for (const int c : asked.readers) {
+        way.flops = way.flops + elements(value, c) * Sym(each);
+        way.us += share(value, c) * arithmetic(local.items[p]) * price(c).instruction_us;
+      }
     }
     if (!solution.read[p]) continue;
-    const Sym bytes = bytes_of(graph_, value.id);
     if (!value.stored) {
-      way.bytes = way.bytes + bytes;
+      way.bytes = way.bytes + bytes_of(graph_, value.id);
       way.us += size_of(value.id) * price(owner_of(value.id)).byte_us;
     }
-    for (const int c : groups) {
+    for (const int c : asked.readers) {
       if (reads(c, value.id)) continue;
-      way.bytes = way.bytes + bytes;
-      way.us += size_of(value.id) * price(c).byte_us;
+      way.bytes = way.bytes + elements(value, c) * Sym(byte_size(node.type.dtype));
+      way.us += share(value, c) * size_of(value.id) * price(c).byte_us;
     }
   }
   for (size_t k = 0; k < local.problem.upkeep.size(); ++k) {

@@ -12,11 +12,13 @@ class CrossingValues {
   // A value that groups exchange, or a node that leads to one.
   struct Item {
     NodeId id = -1;
-    bool open = false;                  // may be computed again
-    std::string fixed;                  // why not
-    bool stored = false;                // as things are
-    std::vector<int> readers, needing;  // groups: that read it, and that may come to need it
-    std::vector<int> operands;          // items
+    bool open = false;         // may be computed again
+    std::string fixed;         // why not
+    bool stored = false;       // as things are
+    std::vector<int> readers;  // groups
+    // Groups that may come to need it, and the share of its elements: a gather reads few.
+    std::map<int, double> needing;
+    std::vector<int> operands;  // items
     double save = 0, read = 0, again = SaveProblem::never;
     Sym saved_bytes;
     std::string refused;  // by the walk
@@ -77,12 +79,13 @@ class CrossingValues {
   void spread_needs();
   void find_costs();
   const Cluster::Moved& moved(int group);
+  double share(const Item& value, int group) const;
   double reading(const Item& value, const std::vector<int>& groups);
   bool reads(int group, NodeId value) const;
-  double arithmetic(int item) const;
+  double arithmetic(int item) const;  // of all its elements
   SaveProblem::Value& problem_value(int item, Network* network);
   void add_upkeep(int maker, Network* network);
-  Way way(const Network& local, const SaveSolution& solution, const std::vector<int>& groups);
+  Way way(int first, const Network& local, const SaveSolution& solution);
   const Bindings& sizes() const { return fusion_.options_.sizes; }
   const FusionUnit& unit(int u) const { return fusion_.unit(u); }
   Cluster& cluster(int c) { return fusion_.at(c); }

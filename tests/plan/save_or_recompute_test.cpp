@@ -132,6 +132,17 @@ TEST(SaveOrRecompute, TwoValuesAreComputedAgainFromOneThoughNeitherAloneWouldBe)
   EXPECT_FALSE(row_of(one, "a").recomputed) << row_of(one, "a").why;
 }
 
+// A gather reads an element of a row: computing it again takes no more than that.
+TEST(SaveOrRecompute, WhatAGatherPicksIsCountedNotTheWholeValue) {
+  const Planned p = planned(R"(graph g(x: bf16[B, 128256], t: i64[B]) {
+      y = cast(x, dtype=f32) l = logsumexp(y, dims=[1], keepdims=true) i = reshape(t, shape=[B, 1])
+      a = gather_elements(y, i, dim=1) z = sub(l, a) return z })",
+                            FusionMode::automatic, "h200", {{"B", 4096}});
+  EXPECT_TRUE(row_of(p, "y").recomputed) << row_of(p, "y").why;
+  EXPECT_EQ(row_of(p, "y").bytes_if_recomputed->evaluate({{"B", 4096}}), 4096 * 2);
+  EXPECT_LT(p.fused({{"B", 4096}}), int64_t{4096} * 128256 * 2 + 200000);
+}
+
 // A reduction on the way stays in the kernel that does it: its result, a value a row, is saved for
 // what is computed again from it.
 TEST(SaveOrRecompute, WhatFollowsAReductionIsComputedAgainFromItsResult) {

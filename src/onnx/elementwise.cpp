@@ -73,18 +73,36 @@ void cast_like(NodeContext& n) {
   n.result(Op::cast, {x}, cast_attrs(n, n.dtype(like)));
 }
 
-// min(high, max(x, low)); the bounds are attributes before opset 11.
+double largest_finite(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return 65504;
+    case DType::bf16:
+      return 0x1.FEp127;
+    case DType::f32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
+
+// min(high, max(x, low)); the bounds are attributes before opset 11. One that is missing is the
+// lowest or highest finite number: an infinity becomes finite.
 void clip(NodeContext& n) {
   NodeId x = n.input(0);
   DType dtype = n.dtype(x);
   std::optional<double> low, high;
+  if (is_float(dtype)) {
+    high = largest_finite(dtype);
+    low = -*high;
+  }
   if (n.has_attr("min")) low = n.float_attr("min", 0);
   if (n.has_attr("max")) high = n.float_attr("max", 0);
   if (n.has_input(1)) low = n.number_input(1);
   if (n.has_input(2)) high = n.number_input(2);
   bool is_literal = (low || !n.has_input(1)) && (high || !n.has_input(2));
   if (is_literal && is_float(dtype)) {
-    n.result(Op::clip, {x}, {{"min", low.value_or(-infinity)}, {"max", high.value_or(infinity)}});
+    n.result(Op::clip, {x}, {{"min", *low}, {"max", *high}});
     return;
   }
   NodeId value = x;

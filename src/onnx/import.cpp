@@ -27,9 +27,9 @@ const std::map<std::string_view, Handler>& all_handlers() {
   static const std::map<std::string_view, Handler> handlers = [] {
     std::map<std::string_view, Handler> out;
     for (const HandlerTable& table :
-         {movement_handlers(), creation_handlers(), elementwise_handlers(), reduction_handlers(),
-          product_handlers(), size_handlers(), resize_handlers(), loss_handlers(),
-          attention_handlers()}) {
+         {movement_handlers(), gather_scatter_handlers(), creation_handlers(),
+          elementwise_handlers(), reduction_handlers(), product_handlers(), size_handlers(),
+          resize_handlers(), loss_handlers(), attention_handlers()}) {
       out.insert(table.begin(), table.end());
     }
     return out;

@@ -122,6 +122,7 @@ using Handler = void (*)(NodeContext&);
 // that name them.
 using HandlerTable = std::vector<std::pair<std::string_view, Handler>>;
 HandlerTable movement_handlers();
+HandlerTable gather_scatter_handlers();
 HandlerTable creation_handlers();
 HandlerTable elementwise_handlers();
 HandlerTable reduction_handlers();

@@ -1,6 +1,5 @@
-// Ops that move elements: reshape and its kin, transpose, slice, split, concat, pad, gather, tile.
+// Ops that move elements: reshape and its kin, transpose, slice, split, concat, pad, tile.
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "onnx/importer.h"
@@ -209,14 +208,25 @@ Sym clamped(const Sym& position, const Sym& size) {
   return min(at, size);
 }
 
-// Counting down, -1 as a clamped position would mean the last element: clamping is left to slice.
-Cut backward_cut(const Sym& start, const Sym& end, int64_t step) {
+// Counting down, ONNX clamps a start to [0, size - 1] where NumPy's may be before the first
+// element. Ends are clamped alike; -1 as a clamped end would mean the last element, so slice clamps
+// them.
+Cut backward_cut(NodeContext& n, const Sym& start, const Sym& end, int64_t step, const Sym& size) {
   auto open = [](const Sym& position) {
     int64_t at = position.constant().value_or(0);
     if (at >= open_end) return Sym(INT32_MAX);
     return at <= -open_end ? Sym(-INT32_MAX) : position;
   };
-  return {open(start), open(end), step};
+  const int64_t from = start.constant().value_or(0), to = end.constant().value_or(0);
+  if (from >= -1 || (size.constant() && from >= -*size.constant())) {
+    return {open(start), open(end), step};
+  }
+  if (!size.constant() && from > -open_end && from <= to && to < -1) {
+    n.unsupported(fmt::format("a slice from {} down to {} of the size {}, empty or one element",
+                              from, to, size.text()));
+  }
+  if (!size.constant() && from <= to && to == -1) return {0, 0, step};  // of any size nothing
+  return {clamped(start, size), open(end), step};
 }
 
 void emit_slice(NodeContext& n, NodeId x, const std::vector<Cut>& cuts, size_t output = 0) {
@@ -261,11 +271,11 @@ void slice(NodeContext& n) {
     int axis = n.axis(*given_axis.constant(), n.rank(x));
     if (!seen.insert(axis).second) n.invalid(fmt::format("axis {} stands twice", axis));
     int64_t step = *given_step.constant();
-    if (step == 0 || step == std::numeric_limits<int64_t>::min()) n.invalid("a step of 0");
+    if (step == 0) n.invalid("a step of 0");
     Cut& cut = cuts[static_cast<size_t>(axis)];
     const Sym size = cut.end;
     if (step < 0) {
-      cut = backward_cut((*starts)[i], (*ends)[i], step);
+      cut = backward_cut(n, (*starts)[i], (*ends)[i], step, size);
       continue;
     }
     Sym start = clamped((*starts)[i], size), end = clamped((*ends)[i], size);
@@ -331,19 +341,34 @@ void concat(NodeContext& n) {
   n.result(Op::concat, parts, {{"dim", dim}});
 }
 
-// A negative pad takes elements away: a slice. What is left to pad is 0 there.
+// A negative pad takes elements away: a slice. What is left to pad is 0 there. Where nothing of a
+// dimension is left, all of the result is padding.
 NodeId cut_negative_pads(NodeContext& n, NodeId x, std::vector<Sym>& low, std::vector<Sym>& high) {
   std::vector<Sym> starts(low.size(), Sym(0)), ends = n.shape(x), steps(low.size(), Sym(1));
   bool cuts = false;
   for (size_t d = 0; d < low.size(); ++d) {
-    for (Sym* side : {&low[d], &high[d]}) {
-      if (side->constant().value_or(0) >= 0) continue;
-      (side == &low[d] ? starts[d] : ends[d]) = side == &low[d] ? Sym(0) - *side : ends[d] + *side;
-      *side = 0;
-      cuts = true;
+    const bool cuts_low = low[d].constant().value_or(0) < 0;
+    const bool cuts_high = high[d].constant().value_or(0) < 0;
+    if (!cuts_low && !cuts_high) continue;
+    cuts = true;
+    const Sym size = ends[d], total = size + low[d] + high[d];
+    if (cuts_low) starts[d] = Sym(0) - low[d];
+    if (cuts_high) ends[d] = size + high[d];
+    const bool something_left = provably_nonnegative(ends[d] - starts[d], {});
+    if (!something_left && !(size.constant() && total.constant())) {
+      n.unsupported(fmt::format("pads {} and {} of the named size {}", low[d].text(),
+                                high[d].text(), size.text()));
     }
-    bool is_backward = !provably_nonnegative(ends[d] - starts[d], {});
-    if (cuts && is_backward) n.unsupported("negative pads of more than a dimension's size");
+    if (!something_left && *total.constant() < 0) {
+      n.invalid(fmt::format("pads {} and {} leave less than nothing of the size {}", low[d].text(),
+                            high[d].text(), size.text()));
+    }
+    if (cuts_low) low[d] = 0;
+    if (cuts_high) high[d] = 0;
+    if (something_left) continue;
+    starts[d] = ends[d] = 0;
+    low[d] = total;
+    high[d] = 0;
   }
   if (!cuts) return x;
   return n.add("cut", Op::slice, {x}, {{"starts", starts}, {"ends", ends}, {"steps", steps}});
@@ -395,160 +420,6 @@ void pad(NodeContext& n) {
   n.result(Op::select, {inside, n.add("padded", Op::pad, {x}, attrs), computed});
 }
 
-// ONNX counts negative indices from the end; gather does not.
-NodeId positive_ids(NodeContext& n, NodeId ids, const Sym& size, const std::string& suffix = {}) {
-  DType dtype = n.dtype(ids);
-  if (is_unsigned(dtype)) return ids;
-  if (const auto& data = n.graph_node(ids).data) {
-    Tensor fixed(dtype, data->shape());
-    bool has_negative = false;
-    for (int64_t i = 0; i < fixed.size(); ++i) {
-      int64_t id = data->get_i64(i);
-      has_negative |= id < 0;
-      if (id < 0 && !size.constant()) n.unsupported("a negative index into a named size");
-      fixed.set_i64(i, id < 0 ? id + *size.constant() : id);
-    }
-    return has_negative ? n.constant(std::move(fixed), "ids" + suffix) : ids;
-  }
-  if (byte_size(dtype) < 4) {  // the size may not fit
-    ids = n.cast("ids32" + suffix, ids, DType::i32);
-    dtype = DType::i32;
-  }
-  NodeId count = n.size_value("size" + suffix, size, dtype);
-  NodeId is_negative = n.add("negative" + suffix, Op::lt, {ids, n.literal(dtype, 0)});
-  NodeId from_end = n.add("from_end" + suffix, Op::add, {ids, count});
-  return n.add("ids" + suffix, Op::select, {is_negative, from_end, ids});
-}
-
-void gather(NodeContext& n) {
-  NodeId table = n.input(0), ids = n.input(1);
-  if (n.rank(table) == 0) n.invalid("a table without dimensions");
-  int axis = n.axis(n.int_attr("axis", 0), n.rank(table));
-  const Shape shape = n.shape(table);
-  const Sym& size = shape[static_cast<size_t>(axis)];
-  std::optional<double> index = literal_value(n.graph_node(ids));
-  if (index && n.rank(ids) == 0) {  // one position: a slice is only a view
-    auto at = static_cast<int64_t>(*index);
-    Sym start = at < 0 ? size + Sym(at) : Sym(at);
-    bool in_range = size.constant() ? at < *size.constant() && at >= -*size.constant() : at <= 0;
-    if (size.constant() && !in_range) {
-      n.invalid(fmt::format("index {} out of range [0, {})", at, size.text()));
-    }
-    if (in_range && (at >= -1 || size.constant())) {
-      std::vector<Sym> starts(shape.size(), Sym(0)), ends = shape, steps(shape.size(), Sym(1));
-      starts[static_cast<size_t>(axis)] = start;
-      ends[static_cast<size_t>(axis)] = start + Sym(1);
-      NodeId row =
-          n.add("row", Op::slice, {table}, {{"starts", starts}, {"ends", ends}, {"steps", steps}});
-      Shape kept = shape;
-      kept.erase(kept.begin() + axis);
-      n.result(Op::reshape, {row}, {{"shape", kept}});
-      return;
-    }
-  }
-  ids = positive_ids(n, ids, size);
-  n.result(Op::gather, {table, ids}, {{"dim", int64_t{axis}}});
-}
-
-void gather_elements(NodeContext& n) {
-  NodeId table = n.input(0);
-  if (n.rank(table) == 0) n.invalid("a table without dimensions");
-  int axis = n.axis(n.int_attr("axis", 0), n.rank(table));
-  NodeId ids = positive_ids(n, n.input(1), n.shape(table)[static_cast<size_t>(axis)]);
-  n.result(Op::gather_elements, {table, ids}, {{"dim", int64_t{axis}}});
-}
-
-// Row-major positions in the first k dimensions of `shape` from ids [..., k]; -1 for those out of
-// range, which the reader reports.
-NodeId flat_positions(NodeContext& n, NodeId ids, const Shape& shape) {
-  Shape head(n.shape(ids).begin(), n.shape(ids).end() - 1);
-  auto k = *n.shape(ids).back().constant();
-  ids = n.cast("ids64", ids, DType::i64);
-  NodeId flat = -1, valid = -1;
-  for (int64_t i = 0; i < k; ++i) {
-    const Sym size = shape[static_cast<size_t>(i)];
-    std::vector<Sym> starts(head.size(), Sym(0)), ends = head, steps(head.size() + 1, Sym(1));
-    starts.emplace_back(i);
-    ends.emplace_back(i + 1);
-    std::string suffix = std::to_string(i);
-    NodeId part = n.add("part" + suffix, Op::slice, {ids},
-                        {{"starts", starts}, {"ends", ends}, {"steps", steps}});
-    part = positive_ids(n, n.reshape("row" + suffix, part, head), size, suffix);
-    NodeId count = n.size_value("count" + suffix, size, DType::i64);
-    NodeId inside = n.add("inside" + suffix, Op::and_,
-                          {n.add("low" + suffix, Op::ge, {part, n.literal(DType::i64, 0)}),
-                           n.add("high" + suffix, Op::lt, {part, count})});
-    valid = valid < 0 ? inside : n.add("valid" + suffix, Op::and_, {valid, inside});
-    if (flat >= 0) {
-      part =
-          n.add("flat" + suffix, Op::add, {n.add("scaled" + suffix, Op::mul, {flat, count}), part});
-    }
-    flat = part;
-  }
-  return n.add("place", Op::select, {valid, flat, n.literal(DType::i64, -1)});
-}
-
-// The number of index dimensions, at least one, in [..., k].
-size_t index_depth(NodeContext& n, NodeId ids, size_t most) {
-  if (n.rank(ids) == 0) n.invalid("indices without dimensions");
-  std::optional<int64_t> k = n.shape(ids).back().constant();
-  if (!k) n.unsupported("a named number of index dimensions");
-  if (*k < 1 || *k > static_cast<int64_t>(most)) n.invalid(fmt::format("{} index dimensions", *k));
-  return static_cast<size_t>(*k);
-}
-
-// The first k dimensions as one.
-Shape joined_head(const Shape& shape, size_t k) {
-  Shape head(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(k));
-  Shape joined{element_count(head)};
-  joined.insert(joined.end(), shape.begin() + static_cast<std::ptrdiff_t>(k), shape.end());
-  return joined;
-}
-
-void gather_nd(NodeContext& n) {
-  NodeId table = n.input(0), ids = n.input(1);
-  if (n.int_attr("batch_dims", 0) != 0) n.unsupported("batch_dims");
-  const Shape shape = n.shape(table);
-  size_t k = index_depth(n, ids, shape.size());
-  NodeId places = flat_positions(n, ids, shape);
-  NodeId rows = n.reshape("rows", table, joined_head(shape, k));
-  n.result(Op::gather, {rows, places}, {{"dim", int64_t{0}}});
-}
-
-std::string scatter_mode(NodeContext& n) {
-  std::string reduction = n.text_attr("reduction", "none");
-  if (reduction == "none") return "set";
-  if (reduction == "add" || reduction == "mul" || reduction == "min" || reduction == "max") {
-    return reduction;
-  }
-  n.unsupported(fmt::format("reduction {}", reduction));
-}
-
-void scatter_elements(NodeContext& n) {
-  NodeId into = n.input(0);
-  if (n.rank(into) == 0) n.invalid("data without dimensions");
-  int axis = n.axis(n.int_attr("axis", 0), n.rank(into));
-  const Shape shape = n.shape(into), own = n.shape(n.input(1));
-  for (size_t d = 0; d < shape.size() && own.size() == shape.size(); ++d) {
-    bool other = static_cast<int>(d) != axis && shape[d].constant() && own[d].constant();
-    if (other && !(shape[d] == own[d])) n.unsupported("indices smaller than the data");
-  }
-  NodeId ids = positive_ids(n, n.input(1), shape[static_cast<size_t>(axis)]);
-  n.result(Op::scatter_elements, {into, ids, n.input(2)},
-           {{"dim", int64_t{axis}}, {"mode", scatter_mode(n)}});
-}
-
-void scatter_nd(NodeContext& n) {
-  NodeId into = n.input(0), ids = n.input(1);
-  const Shape shape = n.shape(into);
-  size_t k = index_depth(n, ids, shape.size());
-  NodeId places = flat_positions(n, ids, shape);
-  NodeId rows = n.reshape("rows", into, joined_head(shape, k));
-  NodeId done = n.add("updated", Op::scatter, {rows, places, n.input(2)},
-                      {{"dim", int64_t{0}}, {"mode", scatter_mode(n)}});
-  n.result(Op::reshape, {done}, {{"shape", shape}});
-}
-
 void identity(NodeContext& n) { n.set(0, n.input(0)); }
 
 }  // namespace
@@ -567,12 +438,6 @@ HandlerTable movement_handlers() {
           {"Split", split},
           {"Concat", concat},
           {"Pad", pad},
-          {"Gather", gather},
-          {"GatherElements", gather_elements},
-          {"GatherND", gather_nd},
-          {"Scatter", scatter_elements},
-          {"ScatterElements", scatter_elements},
-          {"ScatterND", scatter_nd},
           {"Identity", identity}};
 }
 

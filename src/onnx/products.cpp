@@ -157,13 +157,26 @@ void average_pool(NodeContext& n) {
   n.result(Op::avg_pool, {x}, attrs);
 }
 
+// x with its padding as zeros, also with what the last windows of ceil_mode reach, so that all
+// windows have one size. The attributes lose both.
+NodeId with_zeros(NodeContext& n, NodeId x, Attrs& attrs) {
+  std::vector<Sym> low(n.shape(x).size(), Sym(0)), high = low;
+  size_t d = 2;
+  for (const PoolDim& dim : pool_dims(n.shape(x), op_info(Op::avg_pool), attrs)) {
+    low[d] = dim.low;
+    high[d++] = dim.high + dim.beyond;
+  }
+  attrs["pads"] = std::vector<Sym>(2 * (d - 2), Sym(0));
+  attrs["ceil_mode"] = false;
+  return n.add("padded", Op::pad, {x}, {{"low", low}, {"high", high}});
+}
+
 // The p-norm of each window: of its mean, times its count, where padding counts and adds 0.
 void lp_pool(NodeContext& n) {
   NodeId x = n.input(0);
   int64_t p = n.int_attr("p", 2);
   if (p < 1) n.invalid(fmt::format("p={}", p));
   Attrs attrs = pool_attrs(n, x);
-  if (std::get<bool>(attrs["ceil_mode"])) n.unsupported("ceil_mode");
   attrs["count_include_pad"] = true;
   double count = 1;
   for (const Sym& size : std::get<std::vector<Sym>>(attrs["kernel"])) {
@@ -174,6 +187,7 @@ void lp_pool(NodeContext& n) {
   if (p > 2) {
     powers = n.add("powers", Op::pow, {powers, n.literal(dtype, static_cast<double>(p))});
   }
+  if (std::get<bool>(attrs["ceil_mode"])) powers = with_zeros(n, powers, attrs);
   NodeId mean = n.add("mean", Op::avg_pool, {powers}, attrs);
   NodeId factor = n.literal(n.dtype(x), count);
   if (p == 1) {

@@ -2,6 +2,7 @@
 
 #include <climits>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "base/error.h"
@@ -48,6 +49,22 @@ int64_t external_number(const std::string& text, const std::string& name, const 
   return value;
 }
 
+// Whether the file, all links followed, lies in the folder of the model or in the one that the
+// model's own link leads to.
+bool lies_beside(const std::string& file, const std::string& model) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path real_file = fs::canonical(file, error);
+  if (error) return false;
+  const fs::path own = fs::path(model).parent_path();
+  for (const fs::path& folder :
+       {fs::canonical(own.empty() ? "." : own, error), fs::canonical(model, error).parent_path()}) {
+    const fs::path inside = real_file.lexically_relative(folder);
+    if (!folder.empty() && !inside.empty() && *inside.begin() != "..") return true;
+  }
+  return false;
+}
+
 // Bytes of a tensor that lie in another file of the model's folder.
 std::string external_bytes(const onnx::TensorProto& proto, int64_t bytes, const std::string& path) {
   std::string location;
@@ -57,7 +74,7 @@ std::string external_bytes(const onnx::TensorProto& proto, int64_t bytes, const 
     if (entry.key() == "offset") offset = external_number(entry.value(), proto.name(), path);
     if (entry.key() == "length") length = external_number(entry.value(), proto.name(), path);
   }
-  // A model may not read files from anywhere else.
+  // A model may not read files from anywhere else, through a link neither.
   if (location.empty() || location.front() == '/' || location.find("..") != std::string::npos) {
     fail(path, fmt::format("tensor {}: external data in '{}': not a file of the model's folder",
                            proto.name(), location));
@@ -67,6 +84,11 @@ std::string external_bytes(const onnx::TensorProto& proto, int64_t bytes, const 
   std::ifstream in(file, std::ios::binary | std::ios::ate);
   if (!in) {
     fail(path, fmt::format("tensor {}: its external data is missing: {}", proto.name(), file));
+  }
+  if (!lies_beside(file, path) || !std::filesystem::is_regular_file(file)) {
+    fail(path, fmt::format("tensor {}: external data in '{}': its link leads to no file of the "
+                           "model's folder",
+                           proto.name(), location));
   }
   if (length != bytes || static_cast<int64_t>(in.tellg()) - offset < bytes) {
     fail(path,

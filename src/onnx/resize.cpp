@@ -15,6 +15,7 @@ struct Resampling {
   std::string mode = "nearest", coordinates = "asymmetric", nearest = "floor";
   double cubic = -0.75, extrapolation = 0;
   bool exclude_outside = false, antialias = false;
+  bool early = false;  // before opset 11
 };
 
 // One dimension: `size` elements become `outputs`, at `scale`; start and end of the region of
@@ -38,7 +39,8 @@ double source_position(const Resampling& how, const Resized& r, int64_t i, const
   const auto x = static_cast<double>(i), size = static_cast<double>(r.size);
   const double length = r.scale * size;  // before it was rounded to a whole number
   if (how.coordinates == "half_pixel") return (x + 0.5) / r.scale - 0.5;
-  if (how.coordinates == "asymmetric") return x / r.scale;
+  // Scales are floats, and so is their quotient: 7 / 0.7 is 10.
+  if (how.coordinates == "asymmetric") return static_cast<float>(x) / static_cast<float>(r.scale);
   if (how.coordinates == "tf_half_pixel_for_nn") return (x + 0.5) / r.scale;
   if (how.coordinates == "pytorch_half_pixel") {
     return length == 1 ? -0.5 : (x + 0.5) / r.scale - 0.5;
@@ -68,10 +70,15 @@ double cubic_weight(double distance, double a) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-int64_t nearest_place(const Resampling& how, double position, const NodeContext& n) {
+// Before opset 11 the standard does not say which element is the nearest; by its tests it is the
+// one above where elements are left out, else the one below.
+int64_t nearest_place(const Resampling& how, const Resized& r, double position,
+                      const NodeContext& n) {
   const double below = std::floor(position), rest = position - below;
   bool up = false;
-  if (how.nearest == "round_prefer_floor") {
+  if (how.early) {
+    up = rest > 0 && r.scale < 1;
+  } else if (how.nearest == "round_prefer_floor") {
     up = rest > 0.5;
   } else if (how.nearest == "round_prefer_ceil") {
     up = rest >= 0.5;
@@ -87,7 +94,7 @@ int64_t nearest_place(const Resampling& how, double position, const NodeContext&
 std::vector<Tap> taps_at(const Resampling& how, const Resized& r, double position,
                          const NodeContext& n) {
   const auto inside = [&](int64_t at) { return std::clamp<int64_t>(at, 0, r.size - 1); };
-  if (how.mode == "nearest") return {{inside(nearest_place(how, position, n)), 1}};
+  if (how.mode == "nearest") return {{inside(nearest_place(how, r, position, n)), 1}};
   // Antialiasing widens the kernel where elements are left out.
   const double narrow = how.antialias ? std::min(r.scale, 1.0) : 1;
   const double reach = (how.mode == "linear" ? 1 : 2) / narrow;
@@ -198,7 +205,8 @@ std::vector<Resized> by_scales(NodeContext& n, const std::vector<int>& axes,
     if (!(scales[i] > 0)) n.invalid(fmt::format("scale {}", scales[i]));
     if (!size && scales[i] == 1) continue;
     if (!size) n.unsupported("a named dimension that is resized");
-    const double length = std::floor(static_cast<double>(*size) * scales[i]);
+    // A float, as in shape inference: 10 times 1.3 is 13.
+    const float length = std::floor(static_cast<float>(*size) * static_cast<float>(scales[i]));
     all.push_back({dim, *size, checked_outputs(n, length), scales[i]});
   }
   return all;
@@ -242,11 +250,12 @@ std::vector<int> all_axes(NodeContext& n) {
   return axes;
 }
 
-// Opset 11 on; before it nearest is floor(x / scale), and linear has the same positions.
+// Opset 11 on; before it linear has the positions x / scale.
 Resampling resampling(NodeContext& n) {
   Resampling how;
   how.mode = n.text_attr("mode", "nearest");
-  if (n.opset() < 11 || n.node().op_type == "Upsample") return how;
+  how.early = n.opset() < 11;
+  if (how.early) return how;
   how.coordinates = n.text_attr("coordinate_transformation_mode", "half_pixel");
   how.nearest = n.text_attr("nearest_mode", "round_prefer_floor");
   how.cubic = n.float_attr("cubic_coeff_a", -0.75);
@@ -295,6 +304,9 @@ void upsample(NodeContext& n) {
     scales = numbers_input(n, 1, "scales");
   }
   if (!scales) n.invalid("scales are missing");
+  for (const double scale : *scales) {
+    if (scale < 1) n.invalid(fmt::format("scale {}: Upsample takes scales from 1 on", scale));
+  }
   resize_dimensions(n, how, by_scales(n, all_axes(n), *scales));
 }
 

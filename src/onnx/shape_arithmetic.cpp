@@ -237,9 +237,10 @@ Result slice(NodeContext& n, const Known& data) {
   auto clamp = [&](int64_t at, int64_t low, int64_t high) {
     return std::clamp(at < 0 ? at + size : at, low, high);
   };
-  start = step > 0 ? clamp(start, 0, size) : clamp(start, -1, size - 1);
-  end = step > 0 ? clamp(end, 0, size) : clamp(end, -1, size - 1);
   Known out{data.dtype, {0}, {}};
+  if (size == 0) return out;
+  start = clamp(start, 0, step > 0 ? size : size - 1);
+  end = step > 0 ? clamp(end, 0, size) : clamp(end, -1, size - 1);
   step = std::clamp(step, -most_elements, most_elements);
   for (int64_t i = start; step > 0 ? i < end : i > end; i += step) {
     out.values.push_back(data.values[static_cast<size_t>(i)]);

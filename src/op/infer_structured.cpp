@@ -216,13 +216,20 @@ Shape random_shape(const Context& c) {
     c.fail(fmt::format("distribution is \"uniform\" or \"normal\", not \"{}\"", kind));
   }
   const DType dtype = dtype_attr(c.info, c.attrs, "dtype");
-  for (const char* end : {"low", "high"}) {
-    Tensor number(dtype, {});
-    number.set_f64(0, real_attr(c.info, c.attrs, end));
-    if (std::isfinite(number.get_f64(0))) continue;
-    c.fail(fmt::format("{}={} is no finite {}", end, number_text(number.get_f64(0)),
-                       dtype_name(dtype)));
+  const auto number = [&](const char* name) {
+    Tensor rounded(dtype, {});
+    rounded.set_f64(0, real_attr(c.info, c.attrs, name));
+    const double value = rounded.get_f64(0);
+    if (std::isfinite(value)) return value;
+    c.fail(fmt::format("{}={} is no finite {}", name, number_text(value), dtype_name(dtype)));
+  };
+  const double low = number("low"), high = number("high"), scale = number("scale");
+  (void)number("mean");
+  if (kind == "uniform" && !(low < high)) {
+    c.fail(fmt::format("low={} and high={} in {}: low must be less than high", number_text(low),
+                       number_text(high), dtype_name(dtype)));
   }
+  if (scale < 0) c.fail(fmt::format("scale={} must not be negative", number_text(scale)));
   return sizes(c, "shape");
 }
 

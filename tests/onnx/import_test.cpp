@@ -1,8 +1,12 @@
 // Files as a whole: names, sizes, shape arithmetic, constants, errors. Single ops: ops_test.cpp.
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 
 #include "base/text.h"
@@ -348,7 +352,45 @@ TEST(OnnxImport, ExternalDataBesideTheModel) {
   for (const char* outside : {"/etc/passwd", "../x", ""}) {
     EXPECT_EQ(error_of(model(outside, "8"), path).kind(), ErrorKind::input) << outside;
   }
+  // Links count as what they lead to.
+  const std::string link = data + ".link";
+  for (const auto& [target, fits] : {std::pair(file.c_str(), true), {"/etc/passwd", false}}) {
+    ASSERT_EQ(symlink(target, link.c_str()), 0);
+    const std::string bytes = model(file + ".link", "8");
+    if (fits) {
+      EXPECT_NO_THROW(import_onnx_bytes(bytes, path));
+    } else {
+      expect_contains(error_of(bytes, path).message(), "leads to no file of the model's folder");
+    }
+    std::remove(link.c_str());
+  }
   std::remove(data.c_str());
+}
+
+// A store of files by their digests: a folder of links, the model's and the data's.
+TEST(OnnxImport, ExternalDataBesideTheFileThatTheModelIsALinkTo) {
+  const char* folder = std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "/tmp";
+  const std::string root = fmt::format("{}/ingot_links_{}", folder, getpid());
+  ASSERT_EQ(mkdir(root.c_str(), 0755) + mkdir((root + "/files").c_str(), 0755) +
+                mkdir((root + "/names").c_str(), 0755),
+            0);
+  Tensor w = tensor(DType::f32, {2}, {3, 4});
+  write_file(root + "/files/2", std::string(reinterpret_cast<const char*>(w.data()), 8));
+  Model m(13);
+  m.input("x", DType::f32, {2});
+  onnx::TensorProto* proto = m.graph().add_initializer();
+  *proto = tensor_proto(w, "w");
+  proto->clear_raw_data();
+  proto->set_data_location(onnx::TensorProto::EXTERNAL);
+  auto* entry = proto->add_external_data();
+  entry->set_key("location");
+  entry->set_value("data");
+  m.node("Mul", {"x", "w"}, {"y"}).output("y");
+  write_file(root + "/files/1", m.proto.SerializeAsString());
+  ASSERT_EQ(symlink("../files/1", (root + "/names/model.onnx").c_str()), 0);
+  ASSERT_EQ(symlink("../files/2", (root + "/names/data").c_str()), 0);
+  EXPECT_NO_THROW(import_onnx(root + "/names/model.onnx"));
+  std::filesystem::remove_all(root);
 }
 
 // --- errors

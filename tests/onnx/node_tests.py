@@ -30,6 +30,7 @@ except ImportError as missing:
     sys.exit(0)
 
 FIRST, LAST = 7, 23  # ingot's opsets
+CHOICES = "\n## What the standard leaves open"  # from there on docs/onnx.md is written by hand
 RANDOM = ("test_bernoulli", "test_training_dropout")  # but for those with ratio 0
 
 
@@ -247,7 +248,10 @@ def main():
     print(f"{count['passed']} passed, {count['failed']} failed, {count['refused']} refused, "
           f"{count['other']} of other opsets and domains, of {len(cases)}")
     if options.docs:
-        pathlib.Path(options.docs).write_text(document(options.program, cases, results))
+        path = pathlib.Path(options.docs)
+        before = path.read_text() if path.exists() else ""
+        by_hand = before[before.find(CHOICES):] if CHOICES in before else ""
+        path.write_text(document(options.program, cases, results) + by_hand)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(results, indent=1))
     sys.exit(1 if count["failed"] else 0)

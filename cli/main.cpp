@@ -6,8 +6,10 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
+#include <iostream>
 #include <limits>
 #include <new>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <ingot/ingot.h>
@@ -66,7 +68,7 @@ void add_program_options(CLI::App& app, const Subcommand& subcommand, Arguments&
                  "NAME=SPEC: a .npy or .pb file, random[:SEED[:SCALE]], zeros, ones or iota")
       ->allow_extra_args(false);
   app.add_option("--threads", arguments.threads, "default: INGOT_NUM_THREADS, else all cores")
-      ->check(CLI::Range(1, std::numeric_limits<int>::max()));
+      ->check(CLI::Range(1, 1024));
   app.add_option("--cache", arguments.cache,
                  "folder of compiled kernels; default: INGOT_CACHE_DIR, else the user's cache");
   app.add_option("--tuning", arguments.tuning,
@@ -232,14 +234,19 @@ void report(const std::string& message) {
   fmt::print(stderr, "{}{}", message, message.ends_with('\n') ? "" : "\n");
 }
 
+// The code of what has been written to stdout, if that could be written.
+int written(int code) {
+  std::cout.flush();
+  if (std::cout && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
+    return code;
+  }
+  report("error: cannot write to stdout");
+  return wrong_input;
+}
+
 int run_command(Command command, const Arguments& arguments) {
   try {
-    const int code = command(arguments);
-    if (std::fflush(stdout) != 0) {
-      report("error: cannot write to stdout");
-      return wrong_input;
-    }
-    return code;
+    return written(command(arguments));
   } catch (const Error& error) {
     report(error.rendered());
     if (error.kind() == ErrorKind::internal) {
@@ -248,8 +255,14 @@ int run_command(Command command, const Arguments& arguments) {
     }
     return error.kind() == ErrorKind::unsupported ? unsupported : wrong_input;
   } catch (const std::bad_alloc&) {
-    report("error: out of memory");
+    const std::string place = arguments.file.empty() ? "" : arguments.file + ": ";
+    report(fmt::format("{}error: out of memory", place));
     return wrong_input;
+  } catch (const std::system_error&) {
+    if (std::ferror(stdout) == 0) {
+      throw;
+    }
+    return written(wrong_input);  // says that it could not be
   } catch (const std::exception& error) {
     report(fmt::format("error: internal: {}", error.what()));
     write_reproducer(arguments, error.what());
@@ -304,7 +317,7 @@ int main_of(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // CLI11 has codes of its own; here a wrong call is 2.
-    return app.exit(error) == 0 ? done : wrong_input;
+    return app.exit(error) == 0 ? written(done) : wrong_input;
   }
   return run_command(command, arguments);
 }

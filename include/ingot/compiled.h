@@ -41,7 +41,8 @@ struct CheckResult {
   std::string report_text, report_json;
 };
 
-// A compiled program. Thread-safe; cheap to move.
+// A compiled program. Thread-safe; cheap to move. One that was moved from may only be destroyed or
+// assigned to; all else is Error{input}.
 class Compiled {
  public:
   // Inputs in order; sizes of named dimensions come from their shapes. Any strides, any alignment.
@@ -126,6 +127,7 @@ class Compiled {
   friend class Tuner;
   Compiled();
   struct State;
+  State& state() const;
   std::unique_ptr<State> state_;
 };
 

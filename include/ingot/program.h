@@ -85,6 +85,7 @@ class Program {
  private:
   friend class Compiled;
   struct State;
+  State& state() const;  // Error{input} of one that was moved from
   std::unique_ptr<State> state_;
 };
 

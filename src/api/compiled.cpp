@@ -71,22 +71,29 @@ Compiled::Compiled(Compiled&&) noexcept = default;
 Compiled& Compiled::operator=(Compiled&&) noexcept = default;
 Compiled::~Compiled() = default;
 
+Compiled::State& Compiled::state() const {
+  if (!state_) {
+    throw Error(ErrorKind::input, "a compiled program that was moved from cannot be used");
+  }
+  return *state_;
+}
+
 Compiled Program::compile(const Options& options) const {
   const DefaultFloatEnvironment defaults;
   Compiled compiled;
-  compiled.state_ = std::make_unique<Compiled::State>(state_->finished(), options);
+  compiled.state_ = std::make_unique<Compiled::State>(state().finished(), options);
   return compiled;
 }
 
 void Compiled::run(const std::vector<TensorView>& inputs,
                    const std::vector<TensorView>& outputs) const {
   const DefaultFloatEnvironment defaults;
-  state_->executable().run(inputs, outputs);
+  state().executable().run(inputs, outputs);
 }
 
 std::vector<Tensor> Compiled::run(const std::vector<Tensor>& inputs) const {
   const DefaultFloatEnvironment defaults;
-  return run_allocating(state_->executable(), inputs);
+  return run_allocating(state().executable(), inputs);
 }
 
 std::vector<std::vector<int64_t>> Compiled::output_shapes(const std::vector<Tensor>& inputs) const {
@@ -94,7 +101,7 @@ std::vector<std::vector<int64_t>> Compiled::output_shapes(const std::vector<Tens
   for (const Tensor& input : inputs) {
     shapes.push_back(input.shape());
   }
-  const Graph& graph = state_->graph;
+  const Graph& graph = state().graph;
   const Bindings sizes = bind_sizes(graph, shapes);
   std::vector<std::vector<int64_t>> result;
   for (const NodeId id : graph.outputs) {
@@ -106,17 +113,17 @@ std::vector<std::vector<int64_t>> Compiled::output_shapes(const std::vector<Tens
 std::map<std::string, std::string> Compiled::edited_not_run(
     const std::vector<Tensor>& inputs) const {
   const DefaultFloatEnvironment defaults;
-  return state_->edited_not_run(inputs);
+  return state().edited_not_run(inputs);
 }
 
 std::map<std::string, std::string> Compiled::edited_not_run() const {
-  return state_->edited_not_run(state_->report_sizes());
+  return state().edited_not_run(state().report_sizes());
 }
 
 std::vector<std::string> Compiled::obstacles() const {
   std::vector<std::string> obstacles;
-  if (!state_->device.gpu) return obstacles;
-  for (const auto& [name, obstacle] : obstacles_of(state_->lowered())) {
+  if (!state().device.gpu) return obstacles;
+  for (const auto& [name, obstacle] : obstacles_of(state().lowered())) {
     obstacles.push_back(fmt::format("{}: {}", name, obstacle));
   }
   return obstacles;
@@ -124,33 +131,33 @@ std::vector<std::string> Compiled::obstacles() const {
 
 std::string Compiled::explain_json(bool measure) const {
   const DefaultFloatEnvironment defaults;
-  const Bindings sizes = state_->report_sizes();
+  const Bindings sizes = state().report_sizes();
   // Only the resources of a GPU's kernels are estimated from the loops.
-  const Pipeline& fused = state_->device.gpu ? state_->lowered() : *state_->main;
-  const Plan separate = state_->separate_plan();
+  const Pipeline& fused = state().device.gpu ? state().lowered() : *state().main;
+  const Plan separate = state().separate_plan();
   CudaResources found;
-  if (state_->device.gpu) {
-    found = cuda_resources(chosen_kernels(fused, sizes), state_->device, sizes,
-                           {.cache_dir = state_->options.cache_dir});
+  if (state().device.gpu) {
+    found = cuda_resources(chosen_kernels(fused, sizes), state().device, sizes,
+                           {.cache_dir = state().options.cache_dir});
   }
   const std::map<std::string, Json> compiled = resources_json(found);
-  const DeviceModel model = state_->model_with_rates();
-  ExplainInput input{state_->graph, fused.plan,    separate, fused.loops,
+  const DeviceModel model = state().model_with_rates();
+  ExplainInput input{state().graph, fused.plan,    separate, fused.loops,
                      compiled,      found.problem, model,    sizes};
-  input.edited_not_run = state_->edited_not_run(sizes);
+  input.edited_not_run = state().edited_not_run(sizes);
   if (measure) {
-    const Runnable& executable = state_->executable();
-    const std::shared_ptr<const Pipeline> off = state_->with_fusion(FusionMode::off);
-    const std::vector<Tensor> inputs = random_inputs(state_->graph, sizes);
-    input.edited_not_run = state_->edited_not_run(inputs);
-    const BenchSettings settings = bench_settings(state_->options, state_->device, {0, {}, false});
+    const Runnable& executable = state().executable();
+    const std::shared_ptr<const Pipeline> off = state().with_fusion(FusionMode::off);
+    const std::vector<Tensor> inputs = random_inputs(state().graph, sizes);
+    input.edited_not_run = state().edited_not_run(inputs);
+    const BenchSettings settings = bench_settings(state().options, state().device, {0, {}, false});
     input.measured = off->device_executable != nullptr
                          ? measure_device_times(*off->device_executable,
-                                                *state_->main->device_executable, inputs, settings)
+                                                *state().main->device_executable, inputs, settings)
                          : measure_times(*off->executable, executable, inputs, settings);
   }
-  Json report = ingot::explain_json(input, environment_of(state_->options));
-  report["tuning"] = state_->tuning_json();
+  Json report = ingot::explain_json(input, environment_of(state().options));
+  report["tuning"] = state().tuning_json();
   return report.dump(2);
 }
 
@@ -167,29 +174,29 @@ std::string Compiled::explain_text(const std::string& json) {
 std::string Compiled::bench_json(const std::vector<Tensor>& inputs,
                                  const BenchOptions& options) const {
   const DefaultFloatEnvironment defaults;
-  const Runnable& fused = state_->executable();
-  const std::shared_ptr<const Pipeline> separate = state_->with_fusion(FusionMode::off);
-  BenchSettings settings = bench_settings(state_->options, state_->device, options);
-  settings.source = &state_->source;
+  const Runnable& fused = state().executable();
+  const std::shared_ptr<const Pipeline> separate = state().with_fusion(FusionMode::off);
+  BenchSettings settings = bench_settings(state().options, state().device, options);
+  settings.source = &state().source;
   settings.same_kernels =
-      state_->options.kernel_files.empty() && same_sources(*separate, *state_->main);
-  const Json environment = environment_of(state_->options);
-  const std::map<std::string, std::string> idle = state_->edited_not_run(inputs);
+      state().options.kernel_files.empty() && same_sources(*separate, *state().main);
+  const Json environment = environment_of(state().options);
+  const std::map<std::string, std::string> idle = state().edited_not_run(inputs);
   Json result =
       separate->device_executable != nullptr
-          ? device_bench_json(*separate->device_executable, *state_->main->device_executable,
+          ? device_bench_json(*separate->device_executable, *state().main->device_executable,
                               inputs, settings, environment)
           : ingot::bench_json(*separate->executable, fused, inputs, settings, environment);
-  result["program"] = program_digest(state_->source);
+  result["program"] = program_digest(state().source);
   result["edited_not_run"] = idle;
   CheckSettings contract;
-  contract.numerics = state_->planning.numerics;
+  contract.numerics = state().planning.numerics;
   contract.most_reference_flops = 5e7;  // a few seconds
   const std::vector<CheckProgram> programs = {{"separate", separate->executable.get()},
                                               {"fused", &fused}};
   std::optional<bool> kept = true;
   if (!result["identical"].get<bool>()) {
-    kept = within_contract(state_->source, programs, inputs, contract);
+    kept = within_contract(state().source, programs, inputs, contract);
   }
   result["within_contract"] = kept ? Json(*kept) : Json(nullptr);
   return result.dump(2);
@@ -202,28 +209,28 @@ CheckResult Compiled::check(const std::vector<Tensor>& inputs, const CheckOption
       throw Error(ErrorKind::input, fmt::format("a bound of {}: at least 0", *bound));
     }
   }
-  const std::map<std::string, std::string> idle = state_->edited_not_run(inputs);
+  const std::map<std::string, std::string> idle = state().edited_not_run(inputs);
   std::vector<CheckProgram> programs;
   std::vector<std::shared_ptr<const Pipeline>> alive;
   const auto add = [&](std::string name, std::shared_ptr<const Pipeline> pipeline) {
     programs.push_back({std::move(name), pipeline->executable.get()});
     alive.push_back(std::move(pipeline));
   };
-  state_->executable();
-  add("off", state_->with_fusion(FusionMode::off));
-  add("auto", state_->with_fusion(FusionMode::automatic));
-  add("all", state_->with_fusion(FusionMode::all));
-  if (state_->edited()) {
-    add("edited", state_->main);
+  state().executable();
+  add("off", state().with_fusion(FusionMode::off));
+  add("auto", state().with_fusion(FusionMode::automatic));
+  add("all", state().with_fusion(FusionMode::all));
+  if (state().edited()) {
+    add("edited", state().main);
   }
   CheckSettings settings;
-  settings.numerics = state_->planning.numerics;
-  settings.device = state_->device.name;
+  settings.numerics = state().planning.numerics;
+  settings.device = state().device.name;
   settings.rtol = options.rtol;
   settings.atol = options.atol;
   settings.progress = options.progress;
   Json result =
-      check_json(state_->source, programs, inputs, settings, environment_of(state_->options));
+      check_json(state().source, programs, inputs, settings, environment_of(state().options));
   result["edited_not_run"] = idle;
   std::string text = check_text(result);
   text += edited_not_run_text(result);
@@ -231,7 +238,7 @@ CheckResult Compiled::check(const std::vector<Tensor>& inputs, const CheckOption
 }
 
 std::string Compiled::compile_text() const {
-  CompiledUnits& compiled = *state_->main->compiled;
+  CompiledUnits& compiled = *state().main->compiled;
   const std::lock_guard lock(compiled.mutex);
   const bool equal = compiled.functions < compiled.kernels;  // some of them up to names
   return fmt::format("{}{} in {}, {} from the cache, {:.1f} ms",
@@ -241,13 +248,13 @@ std::string Compiled::compile_text() const {
 }
 
 std::string Compiled::plan_text() const {
-  const Pipeline& pipeline = state_->device.gpu ? state_->lowered() : *state_->main;
-  return ingot::print(state_->graph, pipeline.plan);
+  const Pipeline& pipeline = state().device.gpu ? state().lowered() : *state().main;
+  return ingot::print(state().graph, pipeline.plan);
 }
 
 std::string Compiled::lower_text() const {
   std::string text;
-  for (const std::vector<loop::Kernel>& kernels : state_->lowered().loops) {
+  for (const std::vector<loop::Kernel>& kernels : state().lowered().loops) {
     for (const loop::Kernel& kernel : kernels) {
       text += (text.empty() ? "" : "\n") + loop::print(kernel);
     }
@@ -256,10 +263,10 @@ std::string Compiled::lower_text() const {
 }
 
 std::vector<Compiled::Source> Compiled::sources() const {
-  const Pipeline& pipeline = state_->lowered();
-  const Bindings sizes = state_->report_sizes();
+  const Pipeline& pipeline = state().lowered();
+  const Bindings sizes = state().report_sizes();
   CudaResources found_resources;
-  if (state_->device.gpu) {
+  if (state().device.gpu) {
     std::vector<KernelToCompile> all;
     for (size_t g = 0; g < pipeline.sources.size(); ++g) {
       for (size_t v = 0; v < pipeline.sources[g].size(); ++v) {
@@ -267,7 +274,7 @@ std::vector<Compiled::Source> Compiled::sources() const {
       }
     }
     found_resources =
-        cuda_resources(all, state_->device, sizes, {.cache_dir = state_->options.cache_dir});
+        cuda_resources(all, state().device, sizes, {.cache_dir = state().options.cache_dir});
   }
   const std::map<std::string, Json> compiled = resources_json(found_resources);
   std::vector<Source> sources;
@@ -284,7 +291,7 @@ std::vector<Compiled::Source> Compiled::sources() const {
       const std::string obstacle = cuda_obstacle(kernel);
       Json resources = found != compiled.end()
                            ? found->second
-                           : resources_json(kernel, state_->device, sizes,
+                           : resources_json(kernel, state().device, sizes,
                                             obstacle.empty() ? found_resources.problem : obstacle);
       Source source{kernel.name, "", "", "", "", pipeline.plan.groups[g].id};
       if (const KernelSource& text = pipeline.sources[g][v]; !text.text.empty()) {

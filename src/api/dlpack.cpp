@@ -156,19 +156,19 @@ DLManagedTensor* to_dlpack(Tensor tensor) {
 void Compiled::run_dlpack(const std::vector<DLManagedTensor*>& inputs,
                           const std::vector<DLManagedTensor*>& outputs, void* stream) const {
   const DefaultFloatEnvironment defaults;
-  const Runnable& executable = state_->executable();
-  const std::vector<TensorView> in = views_of(inputs, state_->target.cuda, "input");
-  const std::vector<TensorView> out = views_of(outputs, state_->target.cuda, "output");
-  if (!state_->target.cuda) return executable.run(in, out);
-  const CudaStream callers(*state_->target.cuda, stream);
-  state_->main->device_executable->run_in_place(in, out, callers);
+  const Runnable& executable = state().executable();
+  const std::vector<TensorView> in = views_of(inputs, state().target.cuda, "input");
+  const std::vector<TensorView> out = views_of(outputs, state().target.cuda, "output");
+  if (!state().target.cuda) return executable.run(in, out);
+  const CudaStream callers(*state().target.cuda, stream);
+  state().main->device_executable->run_in_place(in, out, callers);
 }
 
 std::vector<DLManagedTensor*> Compiled::run_dlpack(const std::vector<DLManagedTensor*>& inputs,
                                                    void* stream) const {
-  const Runnable& executable = state_->executable();
+  const Runnable& executable = state().executable();
   std::vector<std::vector<int64_t>> shapes;
-  for (const TensorView& view : views_of(inputs, state_->target.cuda, "input")) {
+  for (const TensorView& view : views_of(inputs, state().target.cuda, "input")) {
     shapes.push_back(view.shape);
   }
   Outputs outputs;
@@ -176,15 +176,15 @@ std::vector<DLManagedTensor*> Compiled::run_dlpack(const std::vector<DLManagedTe
   const std::vector<std::vector<int64_t>> output_shapes = executable.output_shapes(shapes);
   for (size_t i = 0; i < output_shapes.size(); ++i) {
     const DType dtype = graph[graph.outputs[i]].type.dtype;
-    if (!state_->target.cuda) {
+    if (!state().target.cuda) {
       outputs.tensors.push_back(to_dlpack(Tensor::uninitialized(dtype, output_shapes[i])));
       continue;
     }
-    const CudaStream callers(*state_->target.cuda, stream);
+    const CudaStream callers(*state().target.cuda, stream);
     CudaMemory memory(callers, byte_count(dtype, output_shapes[i], graph.output_names[i]));
     void* const address = memory.address();
     outputs.tensors.push_back(exported(std::move(memory), address, dtype, output_shapes[i],
-                                       {kDLCUDA, state_->target.cuda->info().index}));
+                                       {kDLCUDA, state().target.cuda->info().index}));
   }
   run_dlpack(inputs, outputs.tensors, stream);
   return std::exchange(outputs.tensors, {});

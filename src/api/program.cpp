@@ -143,9 +143,9 @@ bool ends_with(const std::string& path, std::string_view ending) {
          path.compare(path.size() - ending.size(), ending.size(), ending) == 0;
 }
 
-// A Tensor() has the shape of one element and none.
+// A Tensor() has the shape of one element and none, and so has one that was moved from.
 void require_data(const Tensor& tensor, std::string_view where) {
-  if (tensor.shape().empty() && tensor.size() == 0) {
+  if (tensor.data() == nullptr) {
     throw Error(ErrorKind::input,
                 fmt::format("{}: the tensor has no data; Tensor(dtype, shape) makes one", where));
   }
@@ -154,20 +154,25 @@ void require_data(const Tensor& tensor, std::string_view where) {
 }  // namespace
 
 Program::Program(std::string name) : state_(std::make_unique<State>()) {
-  state_->builder.emplace(std::move(name));
+  state().builder.emplace(std::move(name));
 }
 Program::Program(Program&&) noexcept = default;
-Program::Program(const Program& other) : state_(std::make_unique<State>(*other.state_)) {}
+Program::Program(const Program& other) : state_(std::make_unique<State>(other.state())) {}
 Program& Program::operator=(Program&&) noexcept = default;
+
+Program::State& Program::state() const {
+  if (!state_) throw Error(ErrorKind::input, "a program that was moved from cannot be used");
+  return *state_;
+}
 Program::~Program() = default;
 
 Value Program::input(std::string name, DType dtype, Dims shape) {
-  return {require_builder(state_->builder).input(std::move(name), dtype, parse_dims(shape))};
+  return {require_builder(state().builder).input(std::move(name), dtype, parse_dims(shape))};
 }
 
 Value Program::constant(Tensor value, std::string name) {
   require_data(value, "constant");
-  return {require_builder(state_->builder).constant(own_copy(value), std::move(name))};
+  return {require_builder(state().builder).constant(own_copy(value), std::move(name))};
 }
 
 Value Program::literal(DType dtype, double value) {
@@ -178,12 +183,12 @@ Value Program::literal(DType dtype, double value) {
   if (!is_held) {
     throw Error(ErrorKind::input, fmt::format("literal: {} is no {}", value, dtype_name(dtype)));
   }
-  return {require_builder(state_->builder).literal(dtype, value)};
+  return {require_builder(state().builder).literal(dtype, value)};
 }
 
 Value Program::op(std::string_view name, std::vector<Value> operands, Attributes attributes,
                   std::string result_name) {
-  GraphBuilder& builder = require_builder(state_->builder);
+  GraphBuilder& builder = require_builder(state().builder);
   // As in text: gelu's two forms are one name with an attribute.
   if (const auto form = attributes.find("approximate");
       name == "gelu" && form != attributes.end()) {
@@ -205,7 +210,7 @@ Value Program::op(std::string_view name, std::vector<Value> operands, Attributes
 }
 
 void Program::output(Value value, std::string name) {
-  GraphBuilder& builder = require_builder(state_->builder);
+  GraphBuilder& builder = require_builder(state().builder);
   require_value(builder, value, "output");
   builder.output(value.id, std::move(name));
 }
@@ -213,11 +218,11 @@ void Program::output(Value value, std::string name) {
 Program Program::load(const std::string& path) {
   const DefaultFloatEnvironment defaults;
   Program program("");
-  program.state_->builder.reset();
+  program.state().builder.reset();
   if (ends_with(path, ".onnx")) {
-    program.state_->graph = import_onnx(path);
+    program.state().graph = import_onnx(path);
   } else if (ends_with(path, ".ingot")) {
-    program.state_->graph = parse_graph(read_file(path), path);
+    program.state().graph = parse_graph(read_file(path), path);
   } else {
     throw Error(ErrorKind::input,
                 fmt::format("{}: a program's file ends in .ingot (text) or .onnx", path));
@@ -228,18 +233,18 @@ Program Program::load(const std::string& path) {
 Program Program::parse(std::string_view text, const std::string& file) {
   const DefaultFloatEnvironment defaults;
   Program program("");
-  program.state_->builder.reset();
-  program.state_->graph = parse_graph(text, file);
+  program.state().builder.reset();
+  program.state().graph = parse_graph(text, file);
   return program;
 }
 
 std::vector<Tensor> Program::evaluate(const std::vector<Tensor>& inputs, bool float64) const {
   for (const Tensor& input : inputs) require_data(input, "evaluate");
-  return ingot::evaluate(state_->finished(), inputs, float64 ? Precision::wide : Precision::per_op);
+  return ingot::evaluate(state().finished(), inputs, float64 ? Precision::wide : Precision::per_op);
 }
 
 std::vector<Port> Program::inputs() const {
-  const Graph& graph = state_->current();
+  const Graph& graph = state().current();
   std::vector<Port> ports;
   for (const NodeId id : graph.inputs) {
     ports.push_back(port_of(graph[id].name, graph[id].type));
@@ -248,7 +253,7 @@ std::vector<Port> Program::inputs() const {
 }
 
 std::vector<Port> Program::outputs() const {
-  const Graph graph = state_->finished();
+  const Graph graph = state().finished();
   std::vector<Port> ports;
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     ports.push_back(port_of(graph.output_names[i], graph[graph.outputs[i]].type));
@@ -257,11 +262,11 @@ std::vector<Port> Program::outputs() const {
 }
 
 std::vector<std::string> Program::size_names() const {
-  return ingot::size_names(state_->current());
+  return ingot::size_names(state().current());
 }
 
-std::string Program::name() const { return state_->current().name; }
+std::string Program::name() const { return state().current().name; }
 
-std::string Program::print() const { return ingot::print(state_->finished()); }
+std::string Program::print() const { return ingot::print(state().finished()); }
 
 }  // namespace ingot

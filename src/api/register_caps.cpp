@@ -63,21 +63,21 @@ void require_some(const CudaResources& found, const std::map<std::string, std::s
 
 std::string Compiled::register_caps_json(const std::vector<int>& caps) const {
   require_caps(caps);
-  if (!state_->device.gpu) {
+  if (!state().device.gpu) {
     throw Error(ErrorKind::input, "register caps are for the kernels of a GPU", {},
                 {"device cuda, or a device model: " + join(device_names(), ", ")});
   }
-  const Pipeline& pipeline = state_->lowered();
-  const Bindings sizes = state_->report_sizes();
+  const Pipeline& pipeline = state().lowered();
+  const Bindings sizes = state().report_sizes();
   const std::vector<KernelToCompile> chosen = chosen_kernels(pipeline, sizes);
   std::vector<int> tried = {0};
   tried.insert(tried.end(), caps.begin(), caps.end());
   std::vector<CudaResources> found;
   for (const int cap : tried) {
     CudaOptions options;
-    options.cache_dir = state_->options.cache_dir;
+    options.cache_dir = state().options.cache_dir;
     options.max_registers = cap;
-    found.push_back(cuda_resources(chosen, state_->device, sizes, options));
+    found.push_back(cuda_resources(chosen, state().device, sizes, options));
   }
   const std::map<std::string, std::string> obstacles = obstacles_of(pipeline);
   require_some(found[0], obstacles);
@@ -102,20 +102,20 @@ std::string Compiled::register_caps_json(const std::vector<int>& caps) const {
                       {"candidates", candidates},
                       {"position", g}});
   }
-  const bool runs = state_->target.cuda && obstacles.empty();
+  const bool runs = state().target.cuda && obstacles.empty();
   for (size_t c = 0; c < tried.size() && runs; ++c) {
     if (!all_start(found[c].kernels)) continue;
-    const std::vector<double> us = state_->times_with_cap(tried[c]);
+    const std::vector<double> us = state().times_with_cap(tried[c]);
     for (Json& group : groups) {
       group["candidates"][c]["measured_us"] = us.at(group["position"].get<size_t>());
     }
   }
   for (Json& group : groups) group.erase("position");
-  return Json{{"graph", state_->graph.name},
-              {"device", state_->device.name},
-              {"numerics", numerics_text(state_->planning.numerics)},
-              {"dims", state_->options.sizes},
-              {"environment", environment_of(state_->options)},
+  return Json{{"graph", state().graph.name},
+              {"device", state().device.name},
+              {"numerics", numerics_text(state().planning.numerics)},
+              {"dims", state().options.sizes},
+              {"environment", environment_of(state().options)},
               {"groups", groups}}
       .dump(2);
 }

@@ -134,12 +134,12 @@ void learn_dimension(const Graph& graph, const std::string& name, int64_t value,
 
 Sizes Program::sizes_of_dimension(const std::string& name, int64_t value) const {
   Sizes sizes;
-  learn_dimension(state_->current(), name, value, sizes);
+  learn_dimension(state().current(), name, value, sizes);
   return sizes;
 }
 
 Sizes Program::sizes_of(const std::map<std::string, std::vector<int64_t>>& shapes) const {
-  const Graph& graph = state_->current();
+  const Graph& graph = state().current();
   LearntSizes learnt;
   for (const auto& [name, given] : shapes) {
     const Node& node = graph[graph.inputs[input_position(graph, name)]];
@@ -161,7 +161,7 @@ Sizes Program::sizes_of(const std::map<std::string, std::vector<int64_t>>& shape
 Tensor Program::sample(const std::string& input, const std::string& spec,
                        const Sizes& sizes) const {
   const DefaultFloatEnvironment defaults;
-  const Graph& graph = state_->current();
+  const Graph& graph = state().current();
   const size_t position = input_position(graph, input);
   const SampleSpec parsed = parse_spec(input, spec);
   Bindings bindings(sizes.begin(), sizes.end());

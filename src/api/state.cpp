@@ -44,10 +44,23 @@ FusionMode parse_fusion(const std::string& text) {
       {{"auto", FusionMode::automatic}, {"off", FusionMode::off}, {"all", FusionMode::all}});
 }
 
+// Where all sizes are given, the tensors' sizes are looked at before anything is planned with them.
 Bindings checked_sizes(const Graph& graph, const Sizes& given) {
   Sizes sizes;
   for (const auto& [name, value] : given) learn_dimension(graph, name, value, sizes);
-  return {sizes.begin(), sizes.end()};
+  const Bindings bindings(sizes.begin(), sizes.end());
+  const std::vector<std::string> names = size_names(graph);
+  if (names.empty() || !std::ranges::all_of(names, [&](const std::string& name) {
+        return bindings.contains(name);
+      })) {
+    return bindings;
+  }
+  std::vector<std::vector<int64_t>> shapes;
+  for (const NodeId input : graph.inputs) {
+    shapes.push_back(evaluate(graph[input].type.shape, bindings));
+  }
+  bind_sizes(graph, shapes);
+  return bindings;
 }
 
 PlanOptions plan_options(const Graph& graph, const Options& given) {

@@ -529,7 +529,7 @@ class Tuner {
 std::string Compiled::tune_json(const std::vector<Tensor>& inputs,
                                 const TuneOptions& options) const {
   const DefaultFloatEnvironment defaults;
-  return Tuner(*state_, inputs, options).run().dump(2);
+  return Tuner(state(), inputs, options).run().dump(2);
 }
 
 std::string Compiled::tune_text(const std::string& json) {

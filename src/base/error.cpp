@@ -1,5 +1,6 @@
 #include "base/error.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clip.h"
@@ -28,14 +29,52 @@ std::string place_text(const Location& at) {
   return text.empty() ? text : text + ": ";
 }
 
+// The bytes of a UTF-8 character at `at`; 0 where none begins there.
+size_t character_bytes(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(at);
+  const size_t count = first < 0x80   ? 1
+                       : first < 0xc2 ? 0
+                       : first < 0xe0 ? 2
+                       : first < 0xf0 ? 3
+                                      : 4;
+  if (first > 0xf4 || count == 0 || at + count > text.size()) return 0;
+  for (size_t i = at + 1; i < at + count; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  return count;
+}
+
+// What a terminal would take for a command, or could not show, as \xNN; lines and tabs stay.
+std::string printable(std::string_view text) {
+  std::string shown;
+  for (size_t at = 0; at < text.size();) {
+    const size_t count = character_bytes(text, at);
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const bool control = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f;
+    const bool wide_control =
+        count == 2 && byte == 0xc2 && static_cast<uint8_t>(text[at + 1]) < 0xa0;
+    if (count == 0 || control || wide_control) {
+      shown += fmt::format("\\x{:02x}", byte);
+      ++at;
+    } else {
+      shown += text.substr(at, count);
+      at += count;
+    }
+  }
+  return shown;
+}
+
 // The source line and a caret under the column; tabs stay tabs, so that the caret stands right.
 std::string caret_text(const Location& at) {
   if (at.source_line.empty() || at.column <= 0) return {};
   const ClippedLine shown = clipped_line(at.source_line, static_cast<size_t>(at.column));
   std::string padding;
-  for (size_t i = 0; i + 1 < shown.column; i++) {
-    padding += i < shown.text.size() && shown.text[i] == '\t' ? '\t' : ' ';
+  const size_t before = std::min(shown.column - 1, shown.text.size());
+  for (const char c : printable(std::string_view(shown.text).substr(0, before))) {
+    padding += c == '\t' ? '\t' : ' ';
   }
+  padding.append(shown.column - 1 - before, ' ');
   return fmt::format("\n{}\n{}^", shown.text, padding);
 }
 
@@ -52,7 +91,7 @@ std::string Error::rendered() const {
   std::string text = fmt::format("{}{}: {}{}", place_text(location_), kind_text(kind_), message_,
                                  caret_text(location_));
   for (const std::string& note : notes_) text += "\nnote: " + note;
-  return text;
+  return printable(text);
 }
 
 Error Error::with_note(std::string note) const {

@@ -190,21 +190,32 @@ void check_input(const Node& input, const std::vector<int64_t>& given, const Bin
   }
 }
 
+// The sizes of a node's shape; where one overflows, the error says of which node.
+std::vector<int64_t> sizes_of(const Node& node, const Bindings& bindings) {
+  try {
+    return evaluate(node.type.shape, bindings);
+  } catch (const Error& error) {
+    throw Error(error.kind(),
+                fmt::format("{}: {}: {}", node.name, type_text(node.type), error.message()),
+                node.location);
+  }
+}
+
 // A shape that a size makes negative, or whose byte count no int64 holds, is the caller's error.
 void check_bytes(const Node& node, const Bindings& bindings) {
   int64_t bytes = byte_size(node.type.dtype);
   bool is_empty = false;
-  for (const int64_t size : evaluate(node.type.shape, bindings)) {
+  const std::vector<int64_t> sizes = sizes_of(node, bindings);
+  for (const int64_t size : sizes) {
     if (size < 0) {
       fail_input(node.location, fmt::format("{}: {} is {} at the given sizes: a size is negative",
-                                            node.name, type_text(node.type),
-                                            concrete_text(evaluate(node.type.shape, bindings))));
+                                            node.name, type_text(node.type), concrete_text(sizes)));
     }
     is_empty |= size == 0;
     if (size > 0 && __builtin_mul_overflow(bytes, size, &bytes) && !is_empty) {
-      fail_input(node.location, fmt::format("{}: {}{} takes more bytes than 64 bits can count",
-                                            node.name, dtype_name(node.type.dtype),
-                                            concrete_text(evaluate(node.type.shape, bindings))));
+      fail_input(node.location,
+                 fmt::format("{}: {}{} takes more bytes than 64 bits can count", node.name,
+                             dtype_name(node.type.dtype), concrete_text(sizes)));
     }
   }
 }

@@ -30,6 +30,8 @@ enum class EntryState { absent, damaged, intact };
 EntryState check_entry(const std::string& object_path, const std::string& key,
                        std::string* object = nullptr);
 
+// Removes what processes that are gone have left unfinished.
+void remove_unfinished(const std::string& directory);
 // Makes the directory. Error{input} with path and reason if nothing can be written there.
 void require_writable(const std::string& directory);
 // A name for a file that another process or thread does not use, in the same file system.

@@ -193,6 +193,7 @@ std::vector<Library> compile(const std::vector<Unit>& units, const JitOptions& o
   }
   if (!missing.empty()) {
     require_writable(directory);
+    remove_unfinished(directory);
     run_all(missing.size(), options.jobs > 0 ? options.jobs : available_cores(),
             [&](size_t i) { build(*missing[i], compiler, directory); });
   }

@@ -172,6 +172,7 @@ std::vector<CudaBinary> compile_cuda(const std::vector<Unit>& units,
     const NvrtcVersion loaded = load_nvrtc();
     if (loaded != version) all = look_up_all(units, version = loaded, flags, directory);
     require_writable(directory);
+    remove_unfinished(directory);
     remember_nvrtc(directory, version);
     run_all(all.missing.size(), options.jobs > 0 ? options.jobs : available_cores(),
             [&](size_t i) { build(all.jobs[all.missing[i]], version, flags, directory); });

@@ -259,7 +259,7 @@ void check_declared(const Importer& importer, const FileValue& output, const Ten
 }
 
 void declare_output(Importer& importer, const FileValue& output) {
-  Location location = place(importer.path, output.name);
+  Location location = place(importer.path);  // the messages name the output
   auto found = importer.values.find(output.name);
   if (found == importer.values.end()) {
     fail_input(location, fmt::format("output {} is no output of a node", output.name));

@@ -292,7 +292,11 @@ void Executable::run(const std::vector<TensorView>& inputs, const std::vector<Te
   check_outputs(graph, outputs, *sizing);
   const MemoryLease lease(state);
   RunMemory& memory = *lease.memory;
-  memory.arena.reserve(sizing->arena_bytes, "intermediates");
+  try {
+    memory.arena.reserve(sizing->arena_bytes, "intermediates");
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}: {}", graph.name, error.message()));
+  }
   memory.scratch.reserve(sizing->scratch_bytes * state.threads, "the rows of all threads");
   state.place_inputs(inputs, *sizing, memory);
   state.place_outputs(inputs, outputs, *sizing, memory);

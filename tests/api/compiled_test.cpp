@@ -43,6 +43,30 @@ bool same_bits(const Tensor& a, const Tensor& b) {
          std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())) == 0;
 }
 
+TEST(Compiled, MovedFromIsAnError) {
+  Program program = Program::parse("graph g(x: f32[2]) {\n  y = exp(x)\n  return y\n}\n");
+  Compiled compiled = program.compile();
+  Tensor x(DType::f32, {2});
+  const Compiled taken = std::move(compiled);
+  EXPECT_EQ(taken.run(std::vector<Tensor>{x}).size(), 1u);
+  const auto says = [](const std::function<void()>& call) {
+    EXPECT_NE(rendered_error_of(call).find("moved from"), std::string::npos);
+  };
+  says([&] { (void)compiled.run(std::vector<Tensor>{x}); });  // NOLINT: on purpose
+  says([&] { (void)compiled.explain(); });
+  says([&] { (void)compiled.plan_text(); });
+  says([&] { (void)compiled.obstacles(); });
+  const Program other = std::move(program);
+  says([&] { (void)program.compile(); });  // NOLINT: on purpose
+  says([&] { (void)program.print(); });
+  says([&] { (void)program.inputs(); });
+  says([&] { (void)Program(program); });
+  says([&] { program.literal(DType::f32, 1); });
+  const Tensor kept = std::move(x);
+  EXPECT_FALSE(rendered_error_of([&] { (void)taken.run(std::vector<Tensor>{x}); }).empty());
+  EXPECT_FALSE(rendered_error_of([&] { (void)other.evaluate({x}); }).empty());
+}
+
 TEST(Compiled, KernelsEqualUpToNamesAreCompiledOnce) {
   const Program program = Program::parse(
       "graph adds(a: f32[N], b: f32[N], c: f32[N]) {\n  x = add(a, b)\n  y = add(b, c)\n"

@@ -226,6 +226,70 @@ TEST_F(Jit, CountsVerifiesAndClearsOnlyItsOwnFiles) {
   EXPECT_TRUE(fs::exists(directory_ / "letter.txt"));
 }
 
+TEST_F(Jit, ClearLeavesFilesThatOnlyLookLikeItsOwn) {
+  compile({unit(1)}, options_);
+  for (const char* name : {"a-0123456789abcdef.cpp", "a-0123456789abcdef.so", ".ingot-notes"}) {
+    std::ofstream(directory_ / name) << "mine";
+  }
+  EXPECT_EQ(cache_stats(options_).entries, 1);
+  EXPECT_EQ(cache_verify(options_).damaged, 0);
+  EXPECT_EQ(cache_clear(options_).entries, 1);
+  for (const char* name : {"a-0123456789abcdef.cpp", "a-0123456789abcdef.so", ".ingot-notes"}) {
+    EXPECT_TRUE(fs::exists(directory_ / name)) << name;
+  }
+}
+
+TEST_F(Jit, AFolderInAnEntrysPlaceIsDamage) {
+  ASSERT_EQ(in_child([&] { return stored(compile({unit(4)}, options_)[0]) == 4; }), 0);
+  const fs::path object = files(".so").at(0);
+  fs::remove(object);
+  fs::create_directory(object);
+  EXPECT_EQ(cache_stats(options_).damaged, 1);
+  EXPECT_EQ(in_child([&] { return stored(compile({unit(4)}, options_)[0]) == 4; }), 0);
+  EXPECT_TRUE(fs::is_regular_file(object));
+  fs::remove(object);
+  fs::create_directory(object);
+  EXPECT_EQ(cache_verify(options_).damaged, 1);
+  EXPECT_FALSE(fs::exists(object));
+  ASSERT_EQ(in_child([&] { return stored(compile({unit(4)}, options_)[0]) == 4; }), 0);
+  fs::remove(object);
+  fs::create_directories(object / "mine");
+  const Error error = error_of([&] { cache_clear(options_); });
+  EXPECT_NE(error.rendered().find("remove it by hand"), std::string::npos) << error.rendered();
+}
+
+TEST_F(Jit, ARecordThatIsOverwrittenIsDamage) {
+  compile({unit(6)}, options_);
+  std::ofstream(files(".json").at(0)) << "garbage";
+  EXPECT_EQ(cache_verify(options_).damaged, 1);
+  EXPECT_EQ(cache_stats(options_).entries, 0);
+}
+
+// Of a process that is gone; but not at once, since it may be another machine's.
+TEST_F(Jit, WhatEndedProcessesLeftIsRemoved) {
+  const pid_t ended = fork();
+  if (ended == 0) _exit(0);
+  waitpid(ended, nullptr, 0);
+  fs::create_directories(directory_);
+  const auto left = [&](pid_t process, int number, std::chrono::seconds age) {
+    const fs::path path = directory_ / fmt::format(".ingot-{}-{}.cpp", process, number);
+    std::ofstream(path) << "part";
+    fs::last_write_time(path, fs::file_time_type::clock::now() - age);
+    return path;
+  };
+  using std::chrono::seconds;
+  const fs::path young = left(ended, 1, seconds(5)), running = left(getpid(), 900, seconds(90));
+  const fs::path old = left(ended, 2, seconds(90)), reused = left(getpid(), 901, seconds(4000));
+  compile({unit(1)}, options_);
+  EXPECT_TRUE(fs::exists(young));
+  EXPECT_TRUE(fs::exists(running));
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_FALSE(fs::exists(reused));
+  left(ended, 2, seconds(90));
+  cache_stats(options_);
+  EXPECT_FALSE(fs::exists(old));
+}
+
 TEST_F(Jit, RemembersTheCompilersVersion) {
   const std::string version = compiler_version(options_);
   EXPECT_NE(version.find_first_of("0123456789"), std::string::npos);

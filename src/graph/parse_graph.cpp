@@ -86,6 +86,7 @@ class GraphParser {
   void add_split(const Call& call, const std::vector<std::pair<std::string, Location>>& names);
   NodeId lookup(const std::string& name, const Location& at);
   void define(const std::string& name, NodeId id, const Location& at);
+  std::string new_name(std::string_view what);
   void check_free(const std::string& name, const Location& at);
 
   Cursor cursor_;
@@ -101,6 +102,20 @@ const std::vector<AttrInfo>& split_attributes() {
   static const std::vector<AttrInfo> attributes = {{"dim", AttrType::integer, ""},
                                                    {"sizes", AttrType::sizes, ""}};
   return attributes;
+}
+
+// Of a value that is defined here. Words that are numbers would be numbers where it is used.
+std::string GraphParser::new_name(std::string_view what) {
+  const Location at = cursor_.location();
+  for (const std::string_view word : {"inf", "nan", "true", "false"}) {
+    if (!cursor_.peek(word)) continue;
+    cursor_.fail(at, fmt::format("'{}' is a value by itself; a name that is written so stands in "
+                                 "backquotes, here and where it is used: `{}`",
+                                 word, word));
+  }
+  std::string name = cursor_.identifier(what);
+  check_free(name, at);
+  return name;
 }
 
 void GraphParser::check_free(const std::string& name, const Location& at) {
@@ -134,8 +149,7 @@ void GraphParser::parse_inputs() {
   cursor_.expect("(");
   while (!accept_end(cursor_, ")", values_.empty())) {
     const Location at = cursor_.location();
-    const std::string name = cursor_.identifier("an input's name");
-    check_free(name, at);
+    const std::string name = new_name("an input's name");
     cursor_.expect(":");
     const DType dtype = parse_dtype_word(cursor_);
     Shape shape;
@@ -411,8 +425,7 @@ void GraphParser::parse_statement() {
   std::unordered_set<std::string> own;
   do {
     const Location at = cursor_.location();
-    names.emplace_back(cursor_.identifier("a value's name or return"), at);
-    check_free(names.back().first, at);
+    names.emplace_back(new_name("a value's name or return"), at);
     if (!own.insert(names.back().first).second) {
       cursor_.fail(at, fmt::format("'{}' stands twice", names.back().first));
     }

@@ -45,6 +45,8 @@ struct SourceOp {
   std::vector<std::string> operands;
   std::vector<int64_t> literal_operands;  // positions that are literals
   TensorType type;
+  Sym bytes;             // read and written by itself; 0 of an index map
+  std::string equal_to;  // the value that a pass found to be the same; empty: none
 };
 
 // A pass that put another op in the place of one, or saw why it must not.

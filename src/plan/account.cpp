@@ -44,7 +44,14 @@ class Account {
 
   std::vector<Decision> run() {
     place_units();
-    for (size_t i = 0; i < edges_.size(); ++i) by_ends_.emplace(key(edges_[i]), i);
+    for (size_t i = 0; i < edges_.size(); ++i) {
+      const Key key{edges_[i].value, edges_[i].consumer};
+      if (edges_[i].decision.kind == DecisionKind::sibling) {
+        siblings_.emplace(key, i);
+      } else {
+        by_ends_.emplace(key, i);
+      }
+    }
     for (size_t g = 0; g < groups_.size(); ++g) {
       for (NodeId id : groups_[g].outputs) stored_.insert(id);
     }
@@ -54,10 +61,7 @@ class Account {
   }
 
  private:
-  using Key = std::tuple<NodeId, int, bool>;  // value, consumer, sibling edge
-  static Key key(const Edge& edge) {
-    return {edge.value, edge.consumer, edge.decision.kind == DecisionKind::sibling};
-  }
+  using Key = std::pair<NodeId, int>;  // value and consumer
 
   void place_units() {
     group_of_.assign(units_.units.size(), -1);
@@ -107,7 +111,7 @@ class Account {
   Edge& edge_from(NodeId value, int u) {
     Edge* any = nullptr;
     for (int reader : units_.readers[static_cast<size_t>(value)]) {
-      auto found = by_ends_.find({value, reader, false});
+      auto found = by_ends_.find({value, reader});
       if (found == by_ends_.end()) continue;
       Edge& edge = edges_[found->second];
       if (edge.decision.fused) return edge;
@@ -118,7 +122,7 @@ class Account {
 
   Edge& edge_into(int u) {
     for (NodeId value : unit(u).reads) {
-      auto found = by_ends_.find({value, u, false});
+      auto found = by_ends_.find({value, u});
       if (found != by_ends_.end()) return edges_[found->second];
     }
     return composite(u);  // a copy of a view of an input
@@ -126,7 +130,7 @@ class Account {
 
   // What concerns one op alone: its parts, or its copy.
   Edge& composite(int u) {
-    auto [found, added] = by_ends_.emplace(Key{-1, u, false}, edges_.size());
+    auto [found, added] = by_ends_.emplace(Key{-1, u}, edges_.size());
     if (added) {
       Edge edge{-1, -1, u, u, {}};
       edge.decision.fused = !unit(u).copy;
@@ -140,10 +144,16 @@ class Account {
     return edges_[found->second];
   }
 
+  // Of two in one group; an edge to a reader in another group, which was refused, is not theirs.
   Edge& sibling(NodeId buffer, int first, int second) {
-    auto [found, added] = by_ends_.emplace(Key{buffer, second, true}, edges_.size());
-    if (added) edges_.push_back({buffer, buffer, first, second, {}});
-    Edge& edge = edges_[found->second];
+    const auto group = [&](int u) { return group_of_[static_cast<size_t>(u)]; };
+    auto [at, end] = siblings_.equal_range({buffer, second});
+    while (at != end && group(edges_[at->second].producer) != group(second)) ++at;
+    if (at == end) {
+      at = siblings_.emplace(std::pair(buffer, second), edges_.size());
+      edges_.push_back({buffer, buffer, first, second, {}});
+    }
+    Edge& edge = edges_[at->second];
     if (!edge.decision.fused) {
       edge.decision.fused = true;
       edge.decision.kind = DecisionKind::sibling;
@@ -182,7 +192,7 @@ class Account {
   }
 
   Edge& edge_between(NodeId value, int u) {
-    auto found = by_ends_.find({value, u, false});
+    auto found = by_ends_.find({value, u});
     return found != by_ends_.end() ? edges_[found->second] : composite(u);
   }
 
@@ -190,7 +200,7 @@ class Account {
   Edge& last_edge(const Group& group, const std::vector<int>& members) {
     for (size_t i = members.size(); i-- > 0;) {
       for (NodeId value : unit(members[i]).reads) {
-        auto found = by_ends_.find({value, members[i], false});
+        auto found = by_ends_.find({value, members[i]});
         if (found != by_ends_.end() && edges_[found->second].decision.fused) {
           return edges_[found->second];
         }
@@ -205,6 +215,7 @@ class Account {
   std::vector<Decision> decisions() {
     std::vector<Decision> result;
     rewrite_decisions(&result);
+    equal_decisions(&result);
     view_decisions(&result);
     for (Edge& edge : edges_) {
       Decision& d = edge.decision;
@@ -391,6 +402,23 @@ class Account {
     }
   }
 
+  // Ops that run in no kernel.
+  void equal_decisions(std::vector<Decision>* result) const {
+    for (const SourceOps::Gone& gone : ops_.gone) {
+      const SourceOp& op = graph_.sources[static_cast<size_t>(gone.source)];
+      Decision d;
+      d.fused = true;
+      d.reason = Reason::equal_value;
+      d.kind = DecisionKind::rewrite;
+      d.source = gone.source;
+      d.bytes_saved = gone.bytes;
+      d.detail = op.equal_to.empty()
+                     ? fmt::format("nothing needs '{}' where other ops are simplified", op.name)
+                     : fmt::format("'{}' is the same as '{}'", op.name, op.equal_to);
+      result->push_back(std::move(d));
+    }
+  }
+
   // A view after an op costs nothing, and that is a decision too.
   void view_decisions(std::vector<Decision>* result) const {
     for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes.size()); ++id) {
@@ -416,7 +444,8 @@ class Account {
   const SeparateBytes& separate_;
   std::vector<int> group_of_;
   std::vector<std::vector<int>> members_;  // units of each group
-  std::map<Key, size_t> by_ends_;
+  std::map<Key, size_t> by_ends_;          // edges but siblings'
+  std::multimap<Key, size_t> siblings_;    // of each pair of groups that have such readers
   std::map<std::tuple<int, int, NodeId, bool>, size_t> between_;  // whole ops → decision
   std::set<NodeId> stored_;
 };

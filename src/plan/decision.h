@@ -22,6 +22,7 @@ enum class Reason : uint8_t {
   view,                // movement that is only an index map: nothing to fuse
   composite,           // parts of one op
   one_hot_product,     // a product that picks rows runs as a gather
+  equal_value,         // no kernel computes it: another value is the same, or nothing needs it
   value_range,         // the values are known to lie where a shorter formula holds
   fewer_live_values,   // the schedule was changed, since its kernel spilled
   spill_kept,          // a split would move more bytes than the spill does
@@ -63,6 +64,7 @@ struct Decision {
   Reason reason = Reason::no_gain;
   std::string detail;                   // a sentence with the shapes and numbers
   NodeId producer = -1, consumer = -1;  // for a sibling edge: the two siblings
+  int32_t source = -1;                  // of an op that no node is left of, instead of them
   DecisionKind kind = DecisionKind::producer_consumer;
   Sym bytes_saved;  // an upper bound; 0 when not fused
   // For a value with several consumers: bytes of both choices.

@@ -74,13 +74,16 @@ class Printer {
   }
 
   void decision(const Decision& d) {
-    std::string text = fmt::format(
-        "# {} {} {} {}: {}, {}", d.fused ? "fused" : "not fused",
-        quoted_name(graph_[d.producer].name),
+    const std::string_view between =
         d.kind == DecisionKind::sibling                                            ? "with"
         : d.kind == DecisionKind::resources || d.kind == DecisionKind::measurement ? "to"
-                                                                                   : "->",
-        quoted_name(graph_[d.consumer].name), reason_text(d.reason), d.detail);
+                                                                                   : "->";
+    const std::string edge = d.source >= 0
+                                 ? quoted_name(graph_.sources[static_cast<size_t>(d.source)].name)
+                                 : fmt::format("{} {} {}", quoted_name(graph_[d.producer].name),
+                                               between, quoted_name(graph_[d.consumer].name));
+    std::string text = fmt::format("# {} {}: {}, {}", d.fused ? "fused" : "not fused", edge,
+                                   reason_text(d.reason), d.detail);
     if (!d.bytes_saved.is(0)) text += fmt::format("; saves {} bytes", d.bytes_saved.text());
     if (d.bytes_if_materialized) {
       text += fmt::format("; materialized {} bytes, recomputed {} bytes",

@@ -76,6 +76,8 @@ std::string_view reason_text(Reason reason) {
       return "composite";
     case Reason::one_hot_product:
       return "one_hot_product";
+    case Reason::equal_value:
+      return "equal_value";
     case Reason::value_range:
       return "value_range";
     case Reason::fewer_live_values:

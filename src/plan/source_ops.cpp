@@ -19,10 +19,54 @@ class Counter {
       if (counted && ops_.whole[u] == static_cast<int>(u)) ++ops_.kernels;
       ops_.separate.add(unit, reads_of(u), counted ? written_by(u) : Sym(0));
     }
+    add_gone();
     return std::move(ops_);
   }
 
  private:
+  // What passes found to be another value is an op of the program all the same.
+  void add_gone() {
+    const std::vector<SourceOp>& sources = graph_.sources;
+    std::vector<bool> left(sources.size(), false);
+    for (const Node& node : graph_.nodes) {
+      const auto source = static_cast<size_t>(node.source);
+      if (node.source >= 0 && source < left.size()) left[source] = true;
+    }
+    std::map<std::string_view, size_t> gone;  // by name
+    for (size_t s = 0; s < left.size(); ++s) {
+      if (left[s] || sources[s].bytes.is(0)) continue;
+      gone.emplace(sources[s].name, ops_.gone.size());
+      ops_.gone.push_back({static_cast<int32_t>(s), sources[s].bytes});
+      ++ops_.kernels;
+    }
+    if (gone.empty()) return;
+    for (size_t s = 0; s < left.size(); ++s) {
+      if (left[s] && !sources[s].bytes.is(0)) read_once(sources[s], gone);
+    }
+    for (const SourceOps::Gone& op : ops_.gone) {
+      ops_.separate.total = ops_.separate.total + op.bytes;
+    }
+  }
+
+  // Of two operands that became one value the op by itself reads both.
+  void read_once(const SourceOp& reader, const std::map<std::string_view, size_t>& gone) {
+    std::set<std::string_view> names, values;
+    for (const std::string& operand : reader.operands) {
+      if (!names.insert(operand).second) continue;
+      const auto found = gone.find(operand);
+      std::string_view value = operand;
+      for (auto at = found; at != gone.end() && !source(at).equal_to.empty(); at = gone.find(value))
+        value = source(at).equal_to;
+      if (values.insert(value).second || found == gone.end()) continue;
+      const TensorType& type = source(found).type;
+      Sym& bytes = ops_.gone[found->second].bytes;
+      bytes = bytes + element_count(type.shape) * Sym(byte_size(type.dtype));
+    }
+  }
+  const SourceOp& source(std::map<std::string_view, size_t>::const_iterator gone) const {
+    return graph_.sources[static_cast<size_t>(ops_.gone[gone->second].source)];
+  }
+
   // A unit's op is known by the result of the last of its parts.
   void find_parts() {
     std::map<std::pair<int32_t, int>, std::vector<int>> kernels;  // op and part of the plan → units

@@ -13,6 +13,13 @@ struct SourceOps {
   std::vector<bool> inner;  // node → whether it is part of an op that is several units
   SeparateBytes separate;   // of each unit what its op moves alone; nothing moves between parts
   int64_t kernels = 0;      // that the ops take one by one
+  // An op that no node is left of: what it moves, and what others read more of two equal values.
+  // In `separate.total`, too.
+  struct Gone {
+    int32_t source;
+    Sym bytes;
+  };
+  std::vector<Gone> gone;
   bool is_split(int unit) const { return parts[static_cast<size_t>(unit)] > 1; }
   std::vector<int> parts;  // unit → the number of units of its op, or kernel of it
 };

@@ -131,10 +131,14 @@ Json decision_json(const ExplainInput& input, const Decision& decision) {
     const int64_t size = element_count(type.shape).evaluate(input.sizes) * byte_size(type.dtype);
     fits = static_cast<double>(size) <= input.device.cache_bytes;
   }
+  // Of an op that no node is left of.
+  const Json gone = decision.source < 0
+                        ? Json(nullptr)
+                        : Json(graph.sources[static_cast<size_t>(decision.source)].name);
   return {{"producer", name(decision.producer)},
-          {"consumer", name(decision.consumer)},
+          {"consumer", decision.source < 0 ? name(decision.consumer) : gone},
           {"producer_op", op(decision.producer)},
-          {"consumer_op", op(decision.consumer)},
+          {"consumer_op", decision.source < 0 ? op(decision.consumer) : gone},
           {"kind", kind_text(decision.kind)},
           {"fused", decision.fused},
           {"reason", reason_text(decision.reason)},

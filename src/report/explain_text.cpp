@@ -214,6 +214,9 @@ void add_decisions(const Json& decisions, std::string& out) {
     if (kind == DecisionKind::composite && decision["producer"] == decision["consumer"]) {
       return name(decision["consumer"]);  // parts of one op
     }
+    if (kind == DecisionKind::rewrite && decision["producer"].is_null()) {
+      return name(decision["consumer"]);  // of which nothing is left
+    }
     const bool one_kernel = kind == DecisionKind::resources || kind == DecisionKind::measurement;
     const std::string_view between = kind == DecisionKind::sibling ? " | "
                                      : one_kernel                  ? " … "

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -40,6 +41,38 @@ TEST(Plan, OffIsOneKernelForEachOpAndMovesTheSeparateBytes) {
   EXPECT_EQ(p.plan.separate_kernels, 2);
   EXPECT_EQ(p.edge("t", "y").reason, Reason::fusion_off);
   EXPECT_EQ(p.fused({{"B", 4}}), p.plan.separate_bytes.evaluate({{"B", 4}}));
+  expect_sums(p);
+}
+
+// a and y are x again, w is z: no kernel computes them, but the program has them.
+TEST(Plan, OpsOfEqualValuesAreCounted) {
+  for (FusionMode mode : {FusionMode::off, FusionMode::automatic}) {
+    const Planned p = planned(
+        "graph g(x: f32[1000]) { a = neg(x) y = neg(a) z = exp(y) w = exp(x) u = add(z, w) "
+        "return u }",
+        mode);
+    EXPECT_EQ(p.plan.separate_kernels, 5);
+    EXPECT_EQ(p.plan.separate_bytes.evaluate({}), 44000);
+    std::map<std::string, int64_t> saved;
+    for (const Decision& d : p.plan.decisions) {
+      if (d.reason != Reason::equal_value) continue;
+      saved[p.graph.sources[static_cast<size_t>(d.source)].name] = d.bytes_saved.evaluate({});
+    }
+    EXPECT_EQ(saved, (std::map<std::string, int64_t>{{"a", 8000}, {"y", 8000}, {"w", 12000}}));
+    expect_sums(p);
+  }
+}
+
+// d reads x before e and f do, in another iteration space.
+TEST(Plan, AFusedEdgeBetweenReadersOfOneBufferStandsInOneKernel) {
+  const Planned p = planned(R"(graph g(x: f32[B, 4], m: bool[B, 4]) {
+      a = transpose(x, perm=[1, 0]) c = transpose(a, perm=[1, 0]) d = concat(c, x, dim=1)
+      e = select(m, x, c) f = exp(x) return d, e, f })");
+  ASSERT_EQ(p.plan.groups.size(), 2u);
+  const Decision& together = p.edge("e", "f");
+  EXPECT_TRUE(together.fused);
+  EXPECT_EQ(together.bytes_saved.text(), "16*B");
+  for (const char* other : {"e", "f"}) EXPECT_FALSE(p.edge("d", other).fused);
   expect_sums(p);
 }
 

@@ -68,9 +68,9 @@
   function saveOrRecompute(report, graph) {
     const rows = report.save_or_recompute ?? [];
     if (rows.length === 0) return null;
-    const cost = (row, way) => known(row[`us_if_${way}`], (us) => [
-      microseconds(us), element('span', {class: 'how'}, bytes(row[`bytes_if_${way}`]))
-    ]);
+    const cost = (row, way) => known(
+        row[`us_if_${way}`],
+        (us) => [microseconds(us), element('span', {class: 'how'}, bytes(row[`bytes_if_${way}`]))]);
     return card('values', 'Save or recompute', ingot.sortedTable(rows, [
       { name: 'value', value: (row) => row.value, wrap: true,
         show: (row) => element('button', { type: 'button', class: 'link', title: 'show in the graph', onclick: () => graph.show(row.value) }, row.value) },

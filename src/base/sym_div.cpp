@@ -106,6 +106,13 @@ std::optional<Cancelled> cancel(const Sym& a, const Sym& b, const Assumptions& k
   return std::nullopt;
 }
 
+// Whether a divisor may be 0 where elements are asked for, as B - 1 may: then the remainder is 0,
+// by definition. A product of sizes that is 0 has no elements.
+bool may_vanish(const Sym& divisor, const Assumptions& known) {
+  const bool product = divisor.constant_part() == 0 && divisor.terms().size() == 1;
+  return !product && !proves_nonnegative(divisor - 1, known);
+}
+
 // The atom if the expression is one bare atom of this kind.
 const Atom* sole_atom(const Sym& a, Atom::Kind kind) {
   if (a.constant_part() != 0 || a.terms().size() != 1 || a.terms()[0].factor != 1) return nullptr;
@@ -176,7 +183,8 @@ Sym remainder(const Sym& a, const Sym& b, const Assumptions& known) {
   const Sym rest = split(a, b, known).rest;
   if (rest.is(0)) return 0;
   if (proves_nonnegative(b - 1 - rest, known)) return rest;
-  if (const auto cancelled = cancel(rest, b, known)) {
+  const auto cancelled = cancel(rest, b, known);
+  if (cancelled && (cancelled->inner.is(0) || !may_vanish(cancelled->divisor, known))) {
     return cancelled->factor * remainder(cancelled->outer, cancelled->divisor, known) +
            cancelled->inner;
   }

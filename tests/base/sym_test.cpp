@@ -117,6 +117,17 @@ TEST(Sym, Stride) {
   EXPECT_FALSE((v("i") * v("i")).stride("i"));
 }
 
+// 2·a + 1 modulo 2·(B − 1) is 2·(a mod (B − 1)) + 1, but where B is 1 and the remainder 0.
+TEST(Sym, ARemainderByADifferenceKeepsItsZero) {
+  const Sym b = Sym::var("B"), i = Sym::var("i");
+  const Ranges ranges{{"i", b}};
+  const Sym odd = mod(Sym(2) * i + 1, Sym(2) * b - 2, ranges);
+  EXPECT_EQ(odd.text(), "(2*i + 1) % (2*B - 2)");
+  EXPECT_EQ(odd.evaluate({{"B", 4}, {"i", 3}}), 1);
+  EXPECT_EQ(mod(Sym(2) * i + 1, Sym(2) * b, ranges).text(),
+            (Sym(2) * mod(i, b, ranges) + 1).text());
+}
+
 TEST(Sym, OverflowIsAnInputError) {
   const Sym big = int64_t{1} << 40;
   EXPECT_THROW(big * big, Error);
